@@ -38,6 +38,9 @@ def test_the_forest_is_that_of_scipy(n, edges, ties):
     kept = spanning_forest(n, first, second, lengths)
     edges_of = sparse.csr_matrix((lengths, (first, second)), shape=(n, n))
     np.testing.assert_allclose(np.sort(lengths[kept]), np.sort(minimum_spanning_tree(edges_of).data))
+    torch = pytest.importorskip("torch")
+    on_device = spanning_forest(n, *(torch.from_numpy(each) for each in (first, second, lengths)))
+    np.testing.assert_array_equal(on_device, kept)
     forest = sparse.csr_matrix((lengths[kept], (first[kept], second[kept])), shape=(n, n))
     assert connected_components(forest, directed=False)[0] == connected_components(edges_of, directed=False)[0]
 

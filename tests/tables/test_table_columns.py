@@ -252,6 +252,7 @@ def test_states_of_a_long_table_are_categories(tmp_path):
 #: Columns of a file, and the one that names the rows.
 ROW_NAMES = {
     "a count beside names": ({"Unnamed: 0": range(4), "name": ["Ann", "Bob", "Cid", "Dee"]}, "name"),
+    "Rdatasets": ({"rownames": range(1, 5), "Model": ["Mazda RX4", "Datsun", "Hornet", "Duster"]}, "Model"),
     "an id before names": ({"id": [3, 1, 2, 4], "country": ["Chad", "Mali", "Peru", "Togo"]}, "country"),
     "an id and remarks": ({"id": [3, 1, 2, 4], "said": [f"{k} " + 30 * "so " for k in range(4)]}, "id"),
     "names after numbers": ({"x": [3, 1, 2, 4], "town": ["Ulm", "Bern", "Graz", "Wien"]}, None),

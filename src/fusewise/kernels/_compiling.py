@@ -16,6 +16,7 @@ from threading import RLock
 from types import FunctionType
 from typing import Any, overload
 
+from fusewise.kernels._threads import in_ranges
 from fusewise.progress import Progress
 from fusewise.support import Dims, bind, counted
 
@@ -71,12 +72,8 @@ def _check_shapes(name: str, shapes: tuple[str, ...], arrays: Sequence[Any]) -> 
 class Loop:
     """A function that runs compiled when it is called.
 
-    Attributes
-    ----------
-    function : as it was written.
-    shapes : those of its arguments, ``("r r U", "N", "")``; checked when Python calls it, as compiled code checks no
-        bounds. An empty one is not an array, and a loop without shapes is called by other loops only.
-    options : of ``numba.njit``.
+    `shapes`, those of its arguments, ``("r r U", "N", "")``, are checked when Python calls it, as compiled code checks
+    no bounds. An empty one is not an array, and a loop without shapes is called by other loops only.
     """
 
     def __init__(self, function: Callable[..., Any], shapes: tuple[str, ...] | None = None, **options: Any) -> None:
@@ -101,6 +98,10 @@ class Loop:
         except SystemError as error:
             raise_interruption(error)
             raise
+
+    def in_ranges(self, n: int, work: int, *arguments: Any) -> None:
+        """Run it over ranges of 0 ... n, whose ends it takes last, in threads if there is enough work for each item."""
+        in_ranges(n, work, lambda begin, end: self(*arguments, begin, end))
 
     @cached_property
     def fast(self) -> Any:
@@ -152,15 +153,11 @@ class _Watch:
     """Listens to Numba: seconds this process has spent importing it and compiling.
 
     There is one per process: Numba keeps its listeners for good, and two would report every loop twice.
-
-    Attributes
-    ----------
-    at_hand : whether this process has begun to compile.
     """
 
     def __init__(self) -> None:
         self.importing, self.compiling, self.loops = 0.0, 0.0, 0
-        self.at_hand = False
+        self.at_hand = False  # whether this process has begun to compile
         self._depth, self._begin = 0, 0.0
         self._numba: Any = None
 

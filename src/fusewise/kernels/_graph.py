@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from fusewise.kernels import _tensors
-from fusewise.kernels._arrays import Array, Index, Real, Values
+from fusewise.kernels._arrays import Array, Index, Real, Values, beside, to_host
 from fusewise.kernels._compiling import compiled
-from fusewise.kernels._threads import in_ranges
 
 Integers = npt.NDArray[np.integer[Any]]
 
@@ -26,7 +27,7 @@ def edge_squares(points: Array, first: Array, second: Array) -> Array:
     if not isinstance(points, np.ndarray):
         return _tensors.edge_squares(points, first, second)
     s = np.empty(len(first), points.dtype)
-    in_ranges(len(first), points.shape[1], lambda begin, end: _edge_squares(points, first, second, s, begin, end))
+    _edge_squares.in_ranges(len(first), points.shape[1], points, first, second, s)
     return s
 
 
@@ -36,7 +37,7 @@ def row_weights(indptr: Array, indices: Array, edges: Array, weights: Array) -> 
         return _tensors.row_weights(indptr, indices, edges, weights)
     data = np.empty(len(edges), weights.dtype)
     degree = np.empty(len(indptr) - 1, weights.dtype)
-    in_ranges(len(degree), 16, lambda begin, end: _gather(weights, indptr, edges, data, degree, begin, end))
+    _gather.in_ranges(len(degree), 16, weights, indptr, edges, data, degree)
     return data, degree
 
 
@@ -46,9 +47,7 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
         return _tensors.laplacian(indptr, indices, data, degree, points)
     out = np.empty(points.shape, points.dtype)
     work = (len(indices) * points.shape[1]) // max(len(out), 1)
-    in_ranges(
-        len(out), work, lambda begin, end: _laplacian(indptr, indices, data, degree, points, out, begin, end)
-    )  # fmt: skip
+    _laplacian.in_ranges(len(out), work, indptr, indices, data, degree, points, out)
     return out
 
 
@@ -88,37 +87,34 @@ def _laplacian(indptr: Any, indices: Any, data: Any, degree: Any, points: Any, o
 
 def components(n: int, first: Integers, second: Integers) -> Index:
     """The connected component of each of n points, numbered by their first points, along edges between two of them."""
-    of_point: Index = _components(np.arange(n), first, second)
-    return of_point
+    return connected_components(_matrix(n, first, second, np.ones(len(first))), directed=False)[1].astype(np.intp)
 
 
 def spanning_forest(n: int, first: Array, second: Array, lengths: Array) -> Array:
-    """The edges of the minimum spanning forest of n points, from the ends and length of each edge (Borůvka).
+    """The edges of the minimum spanning forest of n points, from the ends and length of each edge, all different.
 
-    In each round every component takes its shortest edge to another one (of equal ones the first, so that there are no
-    cycles), and components so linked become one: at most log2 n rounds, without sorting the edges.
+    Of edges of equal length the first is taken.
     """
     if not isinstance(lengths, np.ndarray):
-        return _tensors.spanning_forest(n, first, second, lengths)
-    return _spanning_forest(np.arange(n), first, second, lengths)
+        return beside(spanning_forest(n, *map(to_host, (first, second, lengths))), lengths)
+    order = np.argsort(lengths, kind="stable")
+    ranks = np.empty(len(order))  # instead of lengths, as SciPy takes 0 for no edge
+    ranks[order] = np.arange(1, len(order) + 1)
+    chosen = minimum_spanning_tree(_matrix(n, first, second, ranks)).data
+    return order[np.sort(chosen).astype(np.intp) - 1]
 
 
 def sum_by(groups: Index, n_groups: int, rows: Values) -> Values:
     """Sum the rows of each group."""
-    sums = np.zeros((n_groups, rows.shape[1]), rows.dtype)
-    parts = rows.real.dtype
-    _sum_by(groups, np.ascontiguousarray(rows).view(parts), sums.view(parts))
-    return sums
+    members = sparse.csr_matrix((np.ones(len(rows), rows.dtype), (groups, np.arange(len(rows)))), (n_groups, len(rows)))
+    return np.asarray(members @ rows)
 
 
 def by_rows(n: int, first: Integers, second: Integers) -> tuple[Integers, Integers, Integers]:
     """The neighbours of each of n points in compressed rows: where each begins, its points and their edges."""
-    counts = np.bincount(first, minlength=n) + np.bincount(second, minlength=n)
-    begins = np.zeros(n + 1, np.intp)
-    np.cumsum(counts, out=begins[1:])
-    neighbors, edges = np.empty((2, 2 * len(first)), np.int32 if max(n, len(first)) < 2**31 else np.intp)
-    _by_rows(begins[:-1].copy(), first, second, neighbors, edges)
-    return begins, neighbors, edges
+    ends = np.concatenate([first, second]), np.concatenate([second, first])
+    rows = _matrix(n, *ends, np.tile(np.arange(len(first), dtype=np.int32), 2))
+    return rows.indptr, rows.indices, rows.data
 
 
 def merged_edges(
@@ -127,118 +123,12 @@ def merged_edges(
     """Ends (the smaller number first) and affinities of the edges between groups; those of parallel edges add up."""
     a, b = groups[first], groups[second]
     apart = a != b
-    a, b, values = np.minimum(a, b)[apart], np.maximum(a, b)[apart], affinity[apart]
-    begins = np.zeros(n_groups + 1, np.intp)
-    np.cumsum(np.bincount(a, minlength=n_groups), out=begins[1:])
-    ends, sums = np.empty((2, len(a)), np.intp), np.empty(len(a), affinity.dtype)
-    count = _merged_edges(begins, begins[:-1].copy(), a, b, values, np.full(n_groups, -1), ends[0], ends[1], sums)
-    return ends[0, :count].copy(), ends[1, :count].copy(), sums[:count].copy()
+    merged = _matrix(n_groups, np.minimum(a, b)[apart], np.maximum(a, b)[apart], affinity[apart]).tocoo()
+    return merged.row.astype(np.intp), merged.col.astype(np.intp), merged.data
 
 
-@compiled
-def _root(parent: Any, i: int) -> int:
-    """The root of i in a forest; the path to it is halved on the way."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@compiled(shapes=("N", "E", "E"))
-def _components(parent: Any, first: Any, second: Any) -> Any:
-    for e in range(len(first)):
-        a, b = _root(parent, first[e]), _root(parent, second[e])
-        # The root of a component is its first point.
-        if a < b:
-            parent[b] = a
-        else:
-            parent[a] = b
-    found = 0
-    number = np.empty(len(parent), np.intp)
-    for i in range(len(parent)):
-        root = _root(parent, i)
-        if root == i:
-            number[i] = found
-            found += 1
-        else:
-            number[i] = number[root]
-    return number
-
-
-@compiled(shapes=("N", "E", "E", "E"))
-def _spanning_forest(parent: Any, first: Any, second: Any, lengths: Any) -> Any:
-    n = len(parent)
-    left = np.arange(len(first))  # edges between components, in the first `count` places
-    count = len(first)
-    chosen, found = np.empty(max(n - 1, 0), np.intp), 0
-    shortest = np.empty(n, np.intp)
-    while count > 0:
-        shortest[:] = -1
-        kept = 0
-        for k in range(count):
-            e = left[k]
-            a, b = _root(parent, first[e]), _root(parent, second[e])
-            if a != b:
-                left[kept] = e
-                kept += 1
-                # Edges stay in their order, so of equal ones the first is kept.
-                if shortest[a] < 0 or lengths[e] < lengths[shortest[a]]:
-                    shortest[a] = e
-                if shortest[b] < 0 or lengths[e] < lengths[shortest[b]]:
-                    shortest[b] = e
-        count = kept
-        for i in range(n):
-            e = shortest[i]
-            if e >= 0:
-                a, b = _root(parent, first[e]), _root(parent, second[e])
-                if a != b:  # not taken from its other end already
-                    parent[max(a, b)] = min(a, b)
-                    chosen[found] = e
-                    found += 1
-    return chosen[:found]
-
-
-@compiled(shapes=("N", "N P", "K P"))
-def _sum_by(groups: Any, rows: Any, sums: Any) -> None:
-    for i in range(len(groups)):
-        row, total = rows[i], sums[groups[i]]
-        for q in range(len(row)):
-            total[q] += row[q]
-
-
-@compiled(shapes=("N", "E", "E", "halves", "halves"))
-def _by_rows(places: Any, first: Any, second: Any, neighbors: Any, edges: Any) -> None:
-    """`places`: where the next neighbour of each point goes."""
-    for e in range(len(first)):
-        i, j = first[e], second[e]
-        neighbors[places[i]], edges[places[i]] = j, e
-        places[i] += 1
-        neighbors[places[j]], edges[places[j]] = i, e
-        places[j] += 1
-
-
-@compiled(shapes=("ends", "N", "E", "E", "E", "N", "E", "E", "E"))
-def _merged_edges(
-    begins: Any, places: Any, a: Any, b: Any, values: Any, where: Any, first: Any, second: Any, sums: Any
-) -> int:
-    """`where`: the last edge that ends at each point, as a place in the result."""
-    order = np.empty(len(a), np.intp)
-    for e in range(len(a)):
-        order[places[a[e]]] = e
-        places[a[e]] += 1
-    count = 0
-    for i in range(len(where)):
-        row = count
-        for k in range(begins[i], begins[i + 1]):
-            e = order[k]
-            j = b[e]
-            if where[j] >= row:
-                sums[where[j]] += values[e]
-            else:
-                where[j] = count
-                first[count], second[count], sums[count] = i, j, values[e]
-                count += 1
-    return count
+def _matrix(n: int, rows: Any, columns: Any, values: Any) -> Any:
+    return sparse.csr_matrix((values, (rows, columns)), shape=(n, n))
 
 
 def spanning_tree(points: Real) -> tuple[Index, Index, Real]:

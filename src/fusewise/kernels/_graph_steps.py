@@ -18,30 +18,23 @@ import numpy as np
 from fusewise.kernels._arrays import Real
 from fusewise.kernels._compiling import compiled
 from fusewise.kernels._graph import Integers
-from fusewise.kernels._threads import in_ranges, in_threads, threads_for
+from fusewise.kernels._threads import in_threads, threads_for
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSystems:
-    """n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip, for every column p.
+    """n_ip u_ip + t sum_j w_ij (u_ip - u_jp) = n_ip m_ip, for every column p."""
 
-    Attributes
-    ----------
-    counts, means : N x P, the n and m.
-    indptr, indices, data : the w_ij in compressed sparse rows, symmetric.
-    degree : sum_j w_ij.
-    coupling : t.
-    spare : arrays for intermediate results, kept from one call to the next.
-    """
-
+    # counts, means: N x P, the n and m
     counts: Real
     means: Real
+    # indptr, indices, data: the w_ij in compressed sparse rows, symmetric
     indptr: Integers
     indices: Integers
     data: Real
-    degree: Real
-    coupling: float
-    spare: list[Any] = field(default_factory=list)
+    degree: Real  # sum_j w_ij
+    coupling: float  # t
+    spare: list[Any] = field(default_factory=list)  # arrays for intermediate results, kept from one call to the next
 
     def solve(self, centers: Real, laplacian: Real, *, shrink: float, max_steps: int) -> Real:
         """Approach the solution from `centers`, given sum_j w_ij (u_i - u_j) there.
@@ -79,29 +72,21 @@ class ColumnSystems:
 def misfit(counts: Real, means: Real, centers: Real) -> float:
     """sum_ip n_ip (u_ip - m_ip)²."""
     sums = np.empty(len(centers))
-    in_ranges(
-        len(centers), centers.shape[1], lambda begin, end: _misfits(counts, means, centers, sums, begin, end)
-    )  # fmt: skip
+    _misfits.in_ranges(len(centers), centers.shape[1], counts, means, centers, sums)
     return float(sums.sum())
 
 
 def scatter(weights: Real, mean: Real, centers: Real) -> float:
     """sum_i d_i ||u_i - m||²."""
     sums = np.empty(len(centers))
-    in_ranges(
-        len(centers), centers.shape[1], lambda begin, end: _scatters(weights, mean, centers, sums, begin, end)
-    )  # fmt: skip
+    _scatters.in_ranges(len(centers), centers.shape[1], weights, mean, centers, sums)
     return float(sums.sum())
 
 
 def squared_gradients(counts: Real, means: Real, centers: Real, laplacian: Real, coupling: float) -> Real:
     """sum_p (n_ip (u_ip - m_ip) + t (L u)_ip)² for each i: a quarter of the squared gradient."""
     sums = np.empty(len(centers))
-    in_ranges(
-        len(centers),
-        centers.shape[1],
-        lambda begin, end: _squared_gradients(counts, means, centers, laplacian, coupling, sums, begin, end),
-    )
+    _squared_gradients.in_ranges(len(centers), centers.shape[1], counts, means, centers, laplacian, coupling, sums)
     return sums
 
 
@@ -139,17 +124,9 @@ def _squared_gradients(
 
 @compiled
 def _begin_columns(
-    counts: Any,
-    means: Any,
-    degree: Any,
-    coupling: float,
-    laplacian: Any,
-    centers: Any,
-    residual: Any,
-    direction: Any,
-    energy: Any,
-    begin: int,
-) -> None:
+    counts: Any, means: Any, degree: Any, coupling: float, laplacian: Any, centers: Any, residual: Any,
+    direction: Any, energy: Any, begin: int,
+) -> None:  # fmt: skip
     """Residuals and their energies at the centres, and no direction yet."""
     n, p = direction.shape
     end = begin + p
@@ -165,21 +142,9 @@ def _begin_columns(
 
 @compiled(shapes=("N P", "N P", "ends", "halves", "halves", "N", "", "N P", "N P", "three N width", "", "", "", ""))
 def _solve_columns(
-    counts: Any,
-    means: Any,
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    degree: Any,
-    coupling: float,
-    laplacian: Any,
-    centers: Any,
-    room: Any,
-    shrink: float,
-    max_steps: int,
-    begin: int,
-    end: int,
-) -> None:
+    counts: Any, means: Any, indptr: Any, indices: Any, data: Any, degree: Any, coupling: float, laplacian: Any,
+    centers: Any, room: Any, shrink: float, max_steps: int, begin: int, end: int,
+) -> None:  # fmt: skip
     residual, direction, pushed = room[0], room[1], room[2]
     n, p = direction.shape
     energy, before, length = np.zeros(p), np.zeros(p), np.zeros(p)
@@ -224,17 +189,12 @@ def _solve_columns(
 
 @dataclass(frozen=True)
 class Line:
-    """The misfit sum_ip n_ip (u_ip - m_ip)² along u + a v: that at u + 2 a tilt + a² bend, and the slope at u.
+    """The misfit sum_ip n_ip (u_ip - m_ip)² along u + a v: that at u + 2 a tilt + a² bend, and the slope at u."""
 
-    Attributes
-    ----------
-    tilt, bend : sum_ip n_ip (u_ip - m_ip) v_ip and sum_ip n_ip v_ip².
-    slope : sum_ip g_ip v_ip, half the derivative of the whole objective in a at 0.
-    """
-
+    # tilt, bend: sum_ip n_ip (u_ip - m_ip) v_ip and sum_ip n_ip v_ip²
     tilt: float
     bend: float
-    slope: float
+    slope: float  # sum_ip g_ip v_ip, half the derivative of the whole objective in a at 0
 
 
 def update_gradient(
@@ -242,16 +202,10 @@ def update_gradient(
 ) -> tuple[float, float]:
     """Overwrite an earlier g with g_ip = n_ip (u_ip - m_ip) + t (L u)_ip, half the gradient.
 
-    Returns
-    -------
-    <C g, g> and <C g, earlier g>, where C divides by n_ip + t d_i.
+    Returns <C g, g> and <C g, earlier g>, where C divides by n_ip + t d_i.
     """
     sums = np.empty((len(g), 2))
-    in_ranges(
-        len(g),
-        4 * g.shape[1],
-        lambda begin, end: _gradient(counts, means, centers, laplacian, degree, coupling, g, sums, begin, end),
-    )
+    _gradient.in_ranges(len(g), 4 * g.shape[1], counts, means, centers, laplacian, degree, coupling, g, sums)
     own, earlier = sums.sum(axis=0)
     return float(own), float(earlier)
 
@@ -261,29 +215,21 @@ def update_direction(
 ) -> Line:
     """Overwrite an earlier direction v with -C g + share v, where C divides by n_ip + t d_i."""
     sums = np.empty((len(g), 3))
-    in_ranges(
-        len(g),
-        5 * g.shape[1],
-        lambda begin, end: _direction(counts, means, centers, degree, coupling, g, v, share, sums, begin, end),
-    )
+    _direction.in_ranges(len(g), 5 * g.shape[1], counts, means, centers, degree, coupling, g, v, share, sums)
     return Line(*(float(one) for one in sums.sum(axis=0)))
 
 
 def edge_products(points: Real, moves: Real, first: Integers, second: Integers) -> tuple[Real, Real]:
     """<u_i - u_j, v_i - v_j> and ||v_i - v_j||² for every edge (i, j)."""
     cross, squares = np.empty((2, len(first)), points.dtype)
-    in_ranges(
-        len(first),
-        2 * points.shape[1],
-        lambda begin, end: _edge_products(points, moves, first, second, cross, squares, begin, end),
-    )
+    _edge_products.in_ranges(len(first), 2 * points.shape[1], points, moves, first, second, cross, squares)
     return cross, squares
 
 
 def squares_at(length: float, s: Real, cross: Real, squares: Real) -> Real:
     """||u_i - u_j||² for every edge at the end of a step of this `length`, from s at its start and edge products."""
     stepped = np.empty_like(s)
-    in_ranges(len(s), 1, lambda begin, end: _squares_at(length, s, cross, squares, stepped, begin, end))
+    _squares_at.in_ranges(len(s), 1, length, s, cross, squares, stepped)
     return stepped
 
 
@@ -294,17 +240,9 @@ def slope_at(length: float, affinity: Real, weights: Real, cross: Real, squares:
 
 @compiled(shapes=("N P", "N P", "N P", "N P", "N", "", "N P", "N 2", "", ""))
 def _gradient(
-    counts: Any,
-    means: Any,
-    centers: Any,
-    laplacian: Any,
-    degree: Any,
-    coupling: float,
-    g: Any,
-    sums: Any,
-    begin: int,
-    end: int,
-) -> None:
+    counts: Any, means: Any, centers: Any, laplacian: Any, degree: Any, coupling: float, g: Any, sums: Any,
+    begin: int, end: int,
+) -> None:  # fmt: skip
     for i in range(begin, end):
         held, mean, center, pull, row = counts[i], means[i], centers[i], laplacian[i], g[i]
         own, both, pulled = 0.0, 0.0, coupling * degree[i]
@@ -320,18 +258,9 @@ def _gradient(
 
 @compiled(shapes=("N P", "N P", "N P", "N", "", "N P", "N P", "", "N 3", "", ""))
 def _direction(
-    counts: Any,
-    means: Any,
-    centers: Any,
-    degree: Any,
-    coupling: float,
-    g: Any,
-    v: Any,
-    share: float,
-    sums: Any,
-    begin: int,
-    end: int,
-) -> None:
+    counts: Any, means: Any, centers: Any, degree: Any, coupling: float, g: Any, v: Any, share: float, sums: Any,
+    begin: int, end: int,
+) -> None:  # fmt: skip
     for i in range(begin, end):
         held, mean, center, slope, row = counts[i], means[i], centers[i], g[i], v[i]
         tilt, bend, down, pulled = 0.0, 0.0, 0.0, coupling * degree[i]

@@ -34,9 +34,7 @@ def conjugate_gradients(
         for each of many independent systems, in a shape that broadcasts with vectors and residuals.
     max_steps, enough : when to stop; checked before each step.
 
-    Yields
-    ------
-    length, direction, residual : the latter after the step.
+    Yields length, direction and residual, the latter after the step.
     """
     residual = copied(residual)
     direction, before = None, None

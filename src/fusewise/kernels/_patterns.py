@@ -102,13 +102,7 @@ def pattern_distances(
 ) -> tuple[Real, Real]:
     """(x - m_k)' (C + S_k)^-1 (x - m_k) of each x with the C of its kind, K x N; and log det(C + S_k), K x U.
 
-    Parameters
-    ----------
-    covariances : r x r x U, the C of each kind.
-    spreads, means : K x r x r and K x r.
-    kinds : N, the kind of each x.
-    places : r x N, the x.
-    small : whether to leave it to NumPy.
+    The C are r x r x U, the S_k K x r x r, the m_k K x r, the x (`places`) r x N. `small`: leave it to NumPy.
     """
     (r, n), n_kinds, n_means = places.shape, covariances.shape[2], len(means)
     if small:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from fusewise.kernels import _tensors
 from fusewise.kernels._arrays import Array
 from fusewise.kernels._compiling import compiled, few
-from fusewise.kernels._threads import in_ranges
 
 Blocks = npt.NDArray[Any]
 
@@ -139,7 +138,7 @@ def block_products(blocks: Array, vectors: Array) -> Array:
         return _tensors.block_products(blocks, vectors)
     n, r = vectors.shape
     out = np.empty((n, r), np.result_type(blocks, vectors))
-    in_ranges(n, r * r, lambda begin, end: _products(blocks, vectors, out, begin, end))
+    _products.in_ranges(n, r * r, blocks, vectors, out)
     return out
 
 
@@ -161,7 +160,7 @@ def inverses_and_log_dets(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks
         inverse, log_det = inverses_and_log_dets(np.concatenate(rows, axis=1), shift)
         return (inverse[:, :r, :r] + 1j * inverse[:, r:, :r]).astype(blocks.dtype), log_det / 2
     out, log_det = np.empty_like(blocks, order="C"), np.empty(n)
-    in_ranges(n, r**3, lambda begin, end: _inverses(blocks, shift, out, log_det, begin, end))
+    _inverses.in_ranges(n, r**3, blocks, shift, out, log_det)
     return out, log_det
 
 
@@ -241,10 +240,7 @@ def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None
 def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """C^-1 of symmetric positive definite matrices (..., n, n), float32 or float64, written over them.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a matrix is not positive definite.
+    Raises LinAlgError if a matrix is not positive definite.
     """
     stack = np.ascontiguousarray(matrices)
     size = stack.shape[-1]

@@ -1,4 +1,4 @@
-"""The kernels in torch tensors: edges, the Laplacian, spanning forests and small symmetric matrices.
+"""The kernels in torch tensors: edges, the Laplacian, nearest neighbours and small symmetric matrices.
 
 On a GPU the loops along a graph are Triton kernels, elsewhere torch operations. Small matrices are factorised with one
 tensor for each entry of the lower triangle, so that every operation runs over all matrices and the time is that of
@@ -53,14 +53,7 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
 
 
 def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> tuple[Array, Array]:
-    """The weights w_ij of edges in compressed sparse rows, and d_i = sum_j w_ij.
-
-    Parameters
-    ----------
-    indptr, indices : the rows.
-    edges : the edge at each place of the rows.
-    weight : weight of each edge.
-    """
+    """The weights w_ij of edges in compressed sparse rows, and d_i = sum_j w_ij."""
     kernels = triton_kernels(weight.device)
     if kernels is not None:
         found: tuple[Array, Array] = kernels.row_weights(indptr, edges, weight)
@@ -100,81 +93,32 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     return torch.linalg.inv_ex(system)[0]
 
 
-def spanning_forest(n: int, first: Array, second: Array, lengths: Array) -> Array:
-    """The edges of the minimum spanning forest of n points.
-
-    In each round every component takes its shortest edge to another one (of edges of equal length the first in the
-    order of sorting, so that there are no cycles), and components so linked become one: at most log2 n rounds.
-
-    Parameters
-    ----------
-    n : number of points.
-    first, second, lengths : ends and length of each edge.
-    """
-    import torch
-
-    order = lengths.argsort(stable=True)
-    a, b = first[order].long(), second[order].long()
-    component = torch.arange(n, device=order.device)
-    left = torch.arange(len(order), device=order.device)  # edges between components, by their place in the order
-    chosen = [left[:0]]
-    while True:
-        one, other = component[a[left]], component[b[left]]
-        apart = one != other
-        left, one, other = left[apart], one[apart], other[apart]
-        if not len(left):
-            return order[torch.unique(torch.cat(chosen))]
-        shortest = torch.full((n,), len(order), device=order.device)
-        shortest.scatter_reduce_(0, torch.cat([one, other]), left.repeat(2), "amin")
-        roots = (shortest < len(order)).nonzero()[:, 0]
-        edge = shortest[roots]
-        chosen.append(edge)
-        component = _linked(roots, component[a[edge]] + component[b[edge]] - roots, n)[component]
-
-
-def _linked(roots: Array, others: Array, n: int) -> Array:
-    """The component of each of n points, where some are linked to one other each; the only cycles are of two points."""
-    import torch
-
-    parent = torch.arange(n, device=roots.device)
-    parent[roots] = others
-    mutual = roots[(parent[others] == roots) & (roots < others)]
-    parent[mutual] = mutual
-    while True:
-        above = parent[parent]
-        if torch.equal(above, parent):
-            return parent
-        parent = above
-
-
 def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
-    """Squared distances to the k nearest other points of each point, in single precision, and their indices."""
+    """Squared distances to the k nearest other points of each point, in single precision, and their indices.
+
+    Points whose distances differ by less than the rounding of their squared coordinates may be mistaken for each other.
+    """
     import torch
 
     n = len(points)
     placed = (points - points.mean(0)).float()
-    found = []
+    lengths = placed.square().sum(1)
+    squares, indices = [], []
     step = max(1, DISTANCE_BLOCK // n)
     for begin in range(0, n, step):
-        own = torch.arange(begin, min(begin + step, n), device=points.device)
-        # Products of matrices would cancel where neighbours are close to each other.
-        distances = torch.cdist(placed[own], placed, compute_mode="donot_use_mm_for_euclid_dist")
-        distances[torch.arange(len(own)), own] = torch.inf
-        found.append(distances.topk(k, dim=1, largest=False))
-    return torch.cat([values for values, _ in found]).square_(), torch.cat([indices for _, indices in found])
+        some = placed[begin : begin + step]
+        ranks = torch.addmm(lengths.expand(len(some), n), some, placed.T, alpha=-2)  # squares, but for |x|²
+        ranks.diagonal(begin).fill_(torch.inf)
+        indices.append(ranks.topk(k, dim=1, largest=False).indices)
+        squares.append((some[:, None] - placed[indices[-1]]).square_().sum(2))  # the product would cancel
+    return torch.cat(squares), torch.cat(indices)
 
 
 class LowerFactor(NamedTuple):
-    """L of A = L L'.
+    """L of A = L L'."""
 
-    Attributes
-    ----------
-    below : below[a][b] is L_ab for b < a.
-    pivots : the 1 / L_aa.
-    """
-
-    below: list[list[Array]]
-    pivots: list[Array]
+    below: list[list[Array]]  # below[a][b] is L_ab for b < a
+    pivots: list[Array]  # the 1 / L_aa
 
     @property
     def log_det(self) -> Array:

@@ -29,12 +29,7 @@ NO_CLUSTER = "labelled -1, as no cluster can be assigned"
 def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None = None, fate: str = NO_CLUSTER) -> None:
     """Warn about rows without an observed entry, and about columns that are empty or constant.
 
-    Parameters
-    ----------
-    table : the table.
-    columns : whether to look at columns as well.
-    placed : rows that have a cluster without observed entries, by hints.
-    fate : what becomes of the other rows without observed entries.
+    `placed`: rows that have a cluster without observed entries, by hints; `fate`: what becomes of the others.
     """
     _warn_of_rows(table, placed, fate)
     if columns:
@@ -75,11 +70,8 @@ DENSE_ENTRIES = 64_000_000
 def as_table(X: Any, *, min_rows: int = 2) -> Table:
     """Read a table with missing values, of any size; a small one as ``as_entries`` does.
 
-    Parameters
-    ----------
-    X : anything ``as_entries`` reads, or ``RowBlocks``. With more than `DENSE_ENTRIES` entries, a sparse matrix stays
-        sparse (``SparseEntries``), and a ``numpy.memmap`` or ``RowBlocks`` stays on disk (``StreamedEntries``).
-    min_rows : minimum number of rows.
+    With more than `DENSE_ENTRIES` entries, a sparse matrix stays sparse (``SparseEntries``), and a ``numpy.memmap`` or
+    ``RowBlocks`` stays on disk (``StreamedEntries``).
     """
     if isinstance(X, SparseEntries | StreamedEntries):
         return X
@@ -105,11 +97,6 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
         stored entries, including explicit zeros, are observed, all others are missing. float32, float64, complex64 and
         complex128 are kept; other numbers become float64. An ``Entries`` is returned unchanged.
     mask : booleans of the same shape, True where observed; entries where it is False, and NaN, are missing.
-    min_rows : minimum number of rows.
-
-    Returns
-    -------
-    Entries
     """
     if isinstance(X, Entries) and mask is None:
         return X

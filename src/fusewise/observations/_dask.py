@@ -41,16 +41,10 @@ def is_dask(X: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DaskBlocks:
-    """The blocks of rows of a ``dask.array.Array`` or ``dask.dataframe.DataFrame``.
+    """The blocks of rows of a ``dask.array.Array`` or ``dask.dataframe.DataFrame``."""
 
-    Attributes
-    ----------
-    collection : the array, with all columns in one chunk, or the frame.
-    encode : what makes numbers of a block; None for blocks of numbers.
-    """
-
-    collection: Any
-    encode: Encode | None = None
+    collection: Any  # the array, with all columns in one chunk, or the frame
+    encode: Encode | None = None  # what makes numbers of a block; None for blocks of numbers
 
     @classmethod
     def of(cls, X: Any) -> DaskBlocks:
@@ -83,10 +77,7 @@ class DaskBlocks:
     def each(self, function: Callable[..., Any], *given: Any) -> list[Any]:
         """What a function returns for each block, not yet computed, as a list of Dask's delayed values.
 
-        Parameters
-        ----------
-        function : called with the block, its number and `given`, in one thread.
-        given : sent to each worker once.
+        The function is called with the block, its number and `given`, which each worker is sent once, in one thread.
         """
         task = _sent(_Task(function, self.n_blocks, given))
         if self.is_frame:
@@ -100,11 +91,8 @@ class DaskBlocks:
     def rows(self, function: Callable[..., Any], *given: Any, meta: Any, width: int | None = None) -> Any:
         """What a function returns for the rows of each block, as a collection of Dask with the same blocks.
 
-        Parameters
-        ----------
-        function, given : as in ``each``; one result for each row.
-        meta : an empty result: an array, or a series or a frame of pandas if the table is a frame.
-        width : number of columns of an array; None if it has one dimension.
+        `meta` is an empty result: an array, or a series or a frame of pandas if the table is a frame; `width` the
+        number of columns of an array, None if it has one dimension.
         """
         task = _sent(_Task(function, self.n_blocks, given))
         if self.is_frame:
@@ -186,21 +174,14 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, eq=False)
 class DaskTable(Table, Record):
-    """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table.
+    """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table."""
 
-    Attributes
-    ----------
-    source : the blocks; None in a copy or a saved model.
-    moments : statistics of the columns.
-    lengths, seen : for each block its number of rows, and of rows with observed entries.
-    feature_names : names of the columns, if the table had any.
-    """
-
-    source: DaskBlocks | None
-    moments: ColumnMoments
+    source: DaskBlocks | None  # the blocks; None in a copy or a saved model
+    moments: ColumnMoments  # statistics of the columns
+    # lengths, seen: for each block its number of rows, and of rows with observed entries
     lengths: Index
     seen: Index
-    feature_names: tuple[str, ...] | None = field(default=None)
+    feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
 
     _rules: ClassVar = {
         "moments": Instance(ColumnMoments, P="P"),

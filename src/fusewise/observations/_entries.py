@@ -101,18 +101,11 @@ SOME_ROWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Entries(Table, Record):
-    """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model).
+    """x_i observed on the index set I_i: A_i = S_i selects the observed entries of a row (the paper's model)."""
 
-    Parameters
-    ----------
-    values : N x P array, real or complex, zero where missing.
-    mask : N x P booleans, True where observed.
-    feature_names : names of the columns, if the table had any.
-    """
-
-    values: Values
-    mask: Mask
-    feature_names: tuple[str, ...] | None = field(default=None)
+    values: Values  # N x P array, real or complex, zero where missing
+    mask: Mask  # N x P booleans, True where observed
+    feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
 
     separable = True
     _rules: ClassVar = {
@@ -299,15 +292,10 @@ class SparseEntries(Table, Record):
 
     ``values``, ``seen`` and ``squares`` are sparse matrices where those of ``Entries`` are arrays; matrix products
     work the same way with both.
-
-    Attributes
-    ----------
-    rows : N x P, in compressed sparse rows; the stored entries, including zeros, are the observed ones.
-    feature_names : names of the columns, if the table had any.
     """
 
-    rows: Any
-    feature_names: tuple[str, ...] | None = field(default=None)
+    rows: Any  # N x P, in compressed sparse rows; the stored entries, including zeros, are the observed ones
+    feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
 
     _rules: ClassVar = {"rows": Sparse(), "feature_names": Maybe(Several(Word(), "P"))}
 
@@ -423,13 +411,9 @@ class Remote(Protocol):
 
 
 def each_block(work: Callable[[InMemory, slice], None], table: Table, width: int | None = None) -> None:
-    """Process a table in blocks of rows on all cores (the heavy parts release Python's global lock).
+    """Call `work` with blocks of rows and their positions in the table, on all cores.
 
-    Parameters
-    ----------
-    work : called with a block of rows and their positions in the table.
-    table : all rows.
-    width : numbers of work space for each row; by default as many as are stored of it.
+    `width`: numbers of work space for each row; by default as many as are stored of it.
     """
     for _ in _of_each_block(work, table, width):
         pass
@@ -441,14 +425,8 @@ def reduce_blocks(
     """Summarise a table in one pass over blocks of rows: on all cores, or where its blocks are.
 
     Only summaries are kept, and those of a table on a cluster travel; so they should be small and of bounded size.
-
-    Parameters
-    ----------
-    summarise : called with a block of rows and the position of its first row in the table.
-    merge : the summary of two successive groups of rows from those of each. It must be associative, since summaries
-        are merged in the order of the rows, but grouped in any way.
-    table : at least one row.
-    width : as in ``each_block``.
+    `summarise` is called with a block of rows and the position of the first. `merge` must be associative: summaries
+    are merged in the order of the rows, but grouped in any way.
     """
     if isinstance(table, Remote):
         return table.reduce(summarise, merge)

@@ -68,17 +68,11 @@ class Quadratics:
 
     Entries in a subspace have this form: with u = mean + Q v, the misfit of row i on its observed entries is such a
     quadratic in the r coordinates v, and G_i = Q_I' Q_I measures how well the row determines them.
-
-    Attributes
-    ----------
-    gram : N x r x r, the G_i.
-    target : N x r, the h_i.
-    energy : N, the e_i.
     """
 
-    gram: Values
-    target: Values
-    energy: Real
+    gram: Values  # N x r x r, the G_i
+    target: Values  # N x r, the h_i
+    energy: Real  # N, the e_i
 
     separable = False
 

@@ -52,16 +52,10 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
 
 @dataclass(frozen=True, eq=False)
 class RepeatedRows(Table):
-    """A table in which row i of another table occurs counts_i times in succession; the interface of ``Table``.
+    """A table in which row i of another table occurs counts_i times in succession; the interface of ``Table``."""
 
-    Attributes
-    ----------
-    table : the table with every row once.
-    counts : number of copies of each row, which may be 0.
-    """
-
-    table: Table
-    counts: Index
+    table: Table  # the table with every row once
+    counts: Index  # number of copies of each row, which may be 0
 
     @cached_property
     def _ends(self) -> Index:

@@ -18,25 +18,20 @@ from fusewise.support import Dims, InputError, Maybe, Number, NumberArray, Posit
 
 @dataclass(frozen=True, eq=False)
 class ColumnMoments(Record):
-    """Counts, means, variances and ranges of columns.
+    """Counts, means, variances and ranges of columns."""
 
-    Attributes
-    ----------
-    n_rows, n_seen : number of rows, and of those with observed entries.
-    counts, means, squares : for each column the number of observed entries, their mean (in double precision), and the
-        sum of the squared deviations from it.
-    low, high : P x 1 (P x 2 if complex), the smallest and largest entry; inf and -inf if there is none.
-    dtype : type of the values of a table of all the rows.
-    """
-
+    # n_rows, n_seen: number of rows, and of those with observed entries
     n_rows: int
     n_seen: int
+    # counts, means, squares: for each column the number of observed entries, their mean (in double precision),
+    # and the sum of the squared deviations from it
     counts: Index
     means: Values
     squares: Real
+    # low, high: P x 1 (P x 2 if complex), the smallest and largest entry; inf and -inf if there is none
     low: Real
     high: Real
-    dtype: str
+    dtype: str  # type of the values of a table of all the rows
 
     _rules: ClassVar = {
         "n_rows": Number(low=0, whole=True),
@@ -131,16 +126,10 @@ class RowBlocks(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ArrayBlocks:
-    """An array on disk, or any object with a shape whose rows can be sliced: ``numpy.memmap``, HDF5, Zarr.
+    """An array on disk, or any object with a shape whose rows can be sliced: ``numpy.memmap``, HDF5, Zarr."""
 
-    Attributes
-    ----------
-    array : N x P numbers; NaN is a missing value.
-    mask : N x P, true where observed; None: every entry that is not NaN.
-    """
-
-    array: Any
-    mask: Any = None
+    array: Any  # N x P numbers; NaN is a missing value
+    mask: Any = None  # N x P, true where observed; None: every entry that is not NaN
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -161,16 +150,10 @@ class ArrayBlocks:
 
 @dataclass(frozen=True, eq=False)
 class ParquetBlocks:
-    """A Parquet file, read one row group at a time; nulls and NaN are missing values.
+    """A Parquet file, read one row group at a time; nulls and NaN are missing values."""
 
-    Attributes
-    ----------
-    path : path of the file.
-    columns : names of the numeric columns to read, in order; None: all columns.
-    """
-
-    path: str | os.PathLike[str]
-    columns: tuple[str, ...] | None = None
+    path: str | os.PathLike[str]  # path of the file
+    columns: tuple[str, ...] | None = None  # names of the numeric columns to read, in order; None: all columns
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -232,15 +215,11 @@ def _parquet() -> Any:
 
 @dataclass(frozen=True, eq=False)
 class StreamedEntries(Table, Record):
-    """Counts, means and variances of a table that stays on disk; its rows are read when they are needed.
+    """Counts, means and variances of a table that stays on disk; its rows are read when they are needed."""
 
-    Attributes
-    ----------
-    source : the blocks of rows; None in a copy or a saved model, which do not include the table on disk.
-    row_counts, column_counts, column_means, column_variances, is_constant, feature_names : as in ``Entries``.
-    """
-
+    # the blocks of rows; None in a copy or a saved model, which do not include the table on disk
     source: RowBlocks | None
+    # row_counts, column_counts, column_means, column_variances, is_constant, feature_names: as in ``Entries``
     row_counts: Index
     column_counts: Index
     column_means: Values

@@ -33,24 +33,16 @@ FILTER_BITS, PROBES = 2**23, 4
 
 @dataclass(frozen=True, eq=False)
 class RowSample(Record):
-    """The rows with the smallest priorities among those of a stream that have observed entries.
+    """The rows with the smallest priorities among those of a stream that have observed entries."""
 
-    Attributes
-    ----------
-    size : largest number of rows.
-    seed : seed of the priorities.
-    n_rows : rows of the stream so far, with or without observed entries.
-    values, mask, priorities : the rows kept, in increasing order of their priorities.
-    known : the Bloom filter of the rows that have come.
-    """
-
-    size: int
-    seed: int
-    n_rows: int
+    size: int  # largest number of rows
+    seed: int  # seed of the priorities
+    n_rows: int  # rows of the stream so far, with or without observed entries
+    # values, mask, priorities: the rows kept, in increasing order of their priorities
     values: Values
     mask: Mask
     priorities: Hashes
-    known: npt.NDArray[np.uint8]
+    known: npt.NDArray[np.uint8]  # the Bloom filter of the rows that have come
 
     _rules: ClassVar = {
         "size": Number(low=1, whole=True),
@@ -70,13 +62,9 @@ class RowSample(Record):
         return cls(size, seed, 0, none, none.astype(bool), np.zeros(0, np.uint64), known)
 
     def with_rows(self, rows: Entries, features: Sequence[str], shares: Mask) -> RowSample:
-        """The sample after further rows.
+        """The sample after further rows, which have the same priorities under any order of the columns (`features`).
 
-        Parameters
-        ----------
-        rows : the rows, in the order of the stream.
-        features : names of the columns; a row has the same priority under any order of them.
-        shares : whether each column is a level of a category, of which a row has one.
+        `shares`: whether each column is a level of a category, of which a row has one.
         """
         own = _content(rows, features, shares)
         repeated, known = _come_before(own, self.known)
@@ -99,10 +87,7 @@ class RowSample(Record):
     def in_columns(self, features: Sequence[str], wanted: Sequence[str], same: Sequence[int]) -> RowSample:
         """The same rows with other columns: further levels of categories, which these rows do not have.
 
-        Parameters
-        ----------
-        features, wanted : names of the columns, as they are and as they are to be.
-        same : for each wanted column one that is observed in the same rows.
+        `same`: for each wanted column one that is observed in the same rows.
         """
         place = {name: j for j, name in enumerate(features)}
         values = np.zeros((len(self.values), len(wanted)), self.values.dtype)
@@ -147,16 +132,10 @@ FAR_AWAY, FEWEST_ENTRIES = 5.0, 5
 
 @dataclass(frozen=True, eq=False)
 class StreamSummary(Record):
-    """A summary of the rows of a stream; its size does not grow with their number.
+    """A summary of the rows of a stream; its size does not grow with their number."""
 
-    Attributes
-    ----------
-    moments : statistics of the columns over all rows.
-    sample : a uniform sample of the rows.
-    """
-
-    moments: ColumnMoments
-    sample: RowSample
+    moments: ColumnMoments  # statistics of the columns over all rows
+    sample: RowSample  # a uniform sample of the rows
 
     _rules: ClassVar = {"moments": Instance(ColumnMoments, P="P"), "sample": Instance(RowSample, P="P")}
 

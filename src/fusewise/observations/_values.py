@@ -99,18 +99,13 @@ class ValueRanges(Record):
     """Smallest and largest observed value of each real column, and its step d: values are low, low + d, ..., high.
 
     The columns of a complex table are its real parts, then its imaginary parts.
-
-    Attributes
-    ----------
-    low, high : -inf and inf for a column without observed entries.
-    step : 0 for a column without a grid.
-    closed : whether every value of the grid was observed, as of 0/1 and of ratings.
     """
 
+    # low, high: -inf and inf for a column without observed entries
     low: Real
     high: Real
-    step: Real
-    closed: Mask
+    step: Real  # 0 for a column without a grid
+    closed: Mask  # whether every value of the grid was observed, as of 0/1 and of ratings
 
     _rules: ClassVar = {
         "low": NumberArray("P", finite=False),

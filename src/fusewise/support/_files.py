@@ -46,10 +46,7 @@ def written_together(targets: Sequence[Path], *, replace: bool) -> Iterator[dict
     If a move fails, what was there is restored. A process that is killed while it moves files leaves each of them as it
     was or new, never half of it; and a temporary folder (``STAGE``) beside them, which can be deleted.
 
-    Parameters
-    ----------
-    targets : the files to write.
-    replace : replace files that are there at the end; otherwise such a file is a FileExistsError.
+    Without `replace`, a file that is there at the end is a FileExistsError.
     """
     with ExitStack() as stack:
         stages: dict[Path, Path] = {}

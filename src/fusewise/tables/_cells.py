@@ -43,84 +43,67 @@ def marker_of(text: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Unmarked:
-    """A column with its markers removed.
-
-    Attributes
-    ----------
-    cells : without surrounding spaces; None if missing.
-    markers : count of each marker as written; "" for empty cells.
-    told : markers listed by the user.
-    """
+    """The cells of a column without surrounding spaces, None if missing."""
 
     cells: Cells
-    markers: Counter[str] = field(default_factory=Counter)
-    told: frozenset[str] = frozenset()
+    markers: Counter[str] = field(default_factory=Counter)  # count of each marker as written; "" for empty cells
+    told: frozenset[str] = frozenset()  # the markers among them that the user listed
 
 
 def unmark(written: Cells, told: Collection[str] = (), levels: Collection[str] = ()) -> Unmarked:
-    """Replace the markers in a column by None.
+    """Replace markers of missing values by None.
 
-    Parameters
-    ----------
-    told : markers listed by the user, as text; a number matches a cell of the same value.
-    levels : words that are categories, although they look like markers.
+    `told` are markers listed by the user, as text; a number matches all cells of the same value. `levels` are words
+    that are categories, although they look like markers.
     """
     markers: Counter[str] = Counter()
-    numbers = {float(marker) for marker in told if _is_float(marker)}
+    numbers = {number for marker in told if (number := _as_float(marker)) is not None}
     known: dict[str, str | None] = {}
 
     def value(cell: Any) -> Any:
-        if cell is None:
-            markers[""] += 1
-            return None
-        if not isinstance(cell, str):
-            if numbers and not isinstance(cell, bool) and _is_float(cell) and float(cell) in numbers:
-                markers[str(cell)] += 1
-                return None
-            return cell
-        if cell not in known:
-            text = cell.strip()
-            asked = text in told or (bool(numbers) and _is_float(text) and float(text) in numbers)
-            known[cell] = None if asked or (marker_of(text) is not None and text not in levels) else text
-        if known[cell] is None:
-            markers[cell.strip()] += 1
-        return known[cell]
+        if isinstance(cell, str):
+            if cell not in known:
+                text = cell.strip()
+                asked = text in told or (bool(numbers) and _as_float(text) in numbers)
+                known[cell] = None if asked or (marker_of(text) is not None and text not in levels) else text
+            found = known[cell]
+        else:
+            found = None if numbers and not isinstance(cell, bool) and _as_float(cell) in numbers else cell
+        if found is None:
+            markers["" if cell is None else str(cell).strip()] += 1
+        return found
 
     cells = as_cells([value(cell) for cell in written])
     return Unmarked(cells, markers, frozenset(word for word in markers if marker_of(word) is None or word in told))
 
 
-def _is_float(value: Any) -> bool:
+def _as_float(value: Any) -> float | None:
     try:
-        float(value)
+        return float(value)
     except (TypeError, ValueError):
-        return False
-    return True
+        return None
 
 
 def own_levels(column: Unmarked, elsewhere: Collection[str], in_numbers: Collection[str]) -> list[str]:
-    """The markers of a text column that are categories; see the rules in the module docstring.
+    """The markers of a text column that are categories, such as "None" among air bags.
 
-    Parameters
-    ----------
-    elsewhere : all markers of the file.
-    in_numbers : markers in its columns of numbers, flags and dates.
+    A marker is none if it stands in columns of numbers, flags or dates (`in_numbers`) as well. A word is a category if
+    missing values are marked otherwise (`elsewhere`: in the whole file), or if it is frequent; a sign or an
+    abbreviation, only if they are, and it looks like the other categories.
     """
     values = [cell for cell in column.cells if cell is not None]
     if not values or not all(isinstance(cell, str) for cell in values):
         return []
-    others, filled = set(values), len(values)
-    found = []
+    others, found = set(values), []
     for word, count in column.markers.items():
         if word == "" or word in column.told or word in in_numbers:
             continue
         marked_otherwise = any(other.lower() != word.lower() for other in elsewhere)
         if word.lower() in WORDS:
-            level = marked_otherwise or count >= LEAST_SHARE * (filled + count)
+            level = marked_otherwise or count >= LEAST_SHARE * (len(values) + count)
         else:
             level = marked_otherwise and _looks_like(word, others)
-        if level:
-            found.append(word)
+        found += [word] * level
     return found
 
 
@@ -175,22 +158,13 @@ SURE = re.compile(r"[-+]?(?:\d*[.,](?:\d\d?|\d{4,})|0?[.,]\d+)(?:[eE][-+]?\d+)?"
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column read as numbers.
-
-    Attributes
-    ----------
-    values : NaN if a cell is missing or not a number.
-    odd : rows of the cells that are not numbers.
-    bare : count of numbers without a unit.
-    units : the units of the numbers, most frequent first.
-    affix : text before and after each number: a currency, a unit or a percent sign.
-    """
+    """A column read as numbers, NaN if a cell is missing or not a number."""
 
     values: Floats
-    odd: list[int]
-    bare: int
-    affix: tuple[str, str] = ("", "")
-    units: tuple[str, ...] = ()
+    odd: list[int]  # rows of the cells that are not numbers
+    bare: int  # count of numbers without a unit
+    affix: tuple[str, str] = ("", "")  # text before and after each number: a currency, a unit or a percent sign
+    units: tuple[str, ...] = ()  # most frequent first
 
 
 def read_numbers(cells: Cells, decimal: str) -> Numbers:
@@ -242,12 +216,8 @@ Found = tuple[float, tuple[str, str]]
 
 def _native(cell: Any) -> Found | None:
     """The number in a cell that is not text; None if it is not a number."""
-    if cell is None or isinstance(cell, bool | np.bool_):
-        return None
-    try:
-        return float(cell), ("", "")
-    except (TypeError, ValueError):
-        return None
+    value = None if isinstance(cell, bool | np.bool_) else _as_float(cell)
+    return None if value is None else (value, ("", ""))
 
 
 def _parse(text: str, decimal: str) -> Found | None:
@@ -310,61 +280,43 @@ LEAST_READABLE = 0.8
 REMEDY = "set decimal='.' or decimal=',' (--decimal)"
 
 
-@dataclass(frozen=True)
-class Example:
-    """A cell that shows, or leaves open, which decimal separator is used."""
-
-    column: str
-    row: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.text!r} in column {self.column!r}, row {self.row}"
-
-
 def decide_decimal(columns: dict[str, Cells], separator: str | None) -> str:
-    """The decimal separator of the numbers of a file.
+    """The decimal separator of the numbers of a file with this field separator (None: it is not text).
 
     ``12.5``, ``0.125`` and ``1,234,567`` show a decimal point; ``12,5``, ``0,125`` and ``9.693,45`` a decimal comma.
     ``1.234`` and ``1,234`` are ambiguous: the sign may separate thousands. If nothing else in the file decides, it is a
     decimal separator if the same column has an integer of four digits or more without it (nobody writes both 1.234 and
     5678 for thousands), and the decimal separator is a point if fields are separated by commas; otherwise an
     ``InputError`` asks the user.
-
-    Parameters
-    ----------
-    columns : name -> cells, None if missing.
-    separator : field separator; None if the file is not text.
     """
-    sure: dict[str, Example] = {}
-    unsure: dict[str, Example] = {}
+    sure: dict[str, str] = {}
+    unsure: dict[str, str] = {}
     for name, cells in columns.items():
-        for sign, example in _signs(name, cells, point_seen="." in sure).items():
-            (unsure if sign.startswith("?") else sure).setdefault(sign, example)
+        for sign, (row, text) in _signs(cells, point_seen="." in sure).items():
+            where = f"{text!r} in column {name!r}, row {row}"
+            if sign.startswith("?"):
+                plain = text.replace(",", ".")
+                unsure.setdefault(sign, f"{where} may mean {plain} or {plain.replace('.', '')}")
+            else:
+                sure.setdefault(sign, where)
     if len(sure) == 2:
         raise InputError(f"decimals are written in two ways: {sure['.']}, and {sure[',']}; {REMEDY}")
     if sure:
         return next(iter(sure))
     if unsure and separator != ",":
-        readings = [f"{example} may mean {_readings(example.text)}" for example in unsure.values()]
-        raise InputError(f"{' and '.join(readings)}, and nothing in the file decides which; {REMEDY}")
+        raise InputError(f"{' and '.join(unsure.values())}, and nothing in the file decides which; {REMEDY}")
     return "," if separator == ";" else "."
 
 
-def _readings(text: str) -> str:
-    plain = text.strip().replace(",", ".")
-    return f"{plain} or {plain.replace('.', '')}"
-
-
-def _signs(name: str, cells: Cells, *, point_seen: bool) -> dict[str, Example]:
-    """The first cell of a numeric column for each sign; "?." and "?,": possibly a thousands separator."""
+def _signs(cells: Cells, *, point_seen: bool) -> dict[str, tuple[int, str]]:
+    """The first row and cell of a numeric column for each sign; "?." and "?,": possibly a thousands separator."""
     plain = plain_numbers(cells, ".") is not None  # so it has no decimal commas: one cell with a point is enough
     if plain and point_seen:
         return {}
     texts = [(row, cell) for row, cell in enumerate(cells, 1) if isinstance(cell, str)]
     if not any("." in text or "," in text for _, text in texts):
         return {}
-    found: dict[str, Example] = {}
+    found: dict[str, tuple[int, str]] = {}
     numbers, long = 0, False
     for row, text in texts:
         sign = decimal_sign(text)
@@ -374,7 +326,7 @@ def _signs(name: str, cells: Cells, *, point_seen: bool) -> dict[str, Example]:
         long = long or (sign == "" and sum(map(str.isdigit, text)) > 3)
         if sign:
             sign = f"?{next(c for c in text if c in '.,')}" if sign == "?" else sign
-            found.setdefault(sign, Example(name, row, text.strip()))
+            found.setdefault(sign, (row, text.strip()))
             if plain and sign == ".":
                 return found
     if numbers < LEAST_READABLE * len(texts):

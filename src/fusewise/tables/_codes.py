@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -75,20 +75,13 @@ def numbers_of(column: Any, name: str) -> Floats:
         return column.values
     if dtype_of(column).startswith(("float", "int", "uint")) and isinstance(column.dtype, np.dtype):
         return np.asarray(column, dtype=float)
-    cells = entries_of(column)
-    try:
-        return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=float)
-    except (TypeError, ValueError) as error:
-        row = next(i for i, cell in enumerate(cells) if cell is not None and not _is_number(cell))
-        raise InputError(f"column {name!r}, row {row}: {cells[row]!r} is not a number") from error
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
+    numbers = []
+    for row, cell in enumerate(entries_of(column)):
+        try:
+            numbers.append(np.nan if cell is None else float(cell))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"column {name!r}, row {row}: {cell!r} is not a number") from error
+    return np.array(numbers, dtype=float)
 
 
 def rebuilt(X: Any, columns: Sequence[list[Any]]) -> Any:
@@ -152,7 +145,7 @@ class ColumnCode(Record):
         if sizes or len(self.shifts) not in (0, len(self.features)):
             raise ValueError(f"the code of column {self.name!r} does not fit its levels")
 
-    @cached_property
+    @property
     def spelling(self) -> tuple[Any, ...]:
         """The levels as they are shown."""
         return self.words or self.levels
@@ -198,11 +191,9 @@ class ColumnCode(Record):
             return [round(value) if whole else value for value in values[:, 0].tolist()]
         if not self.levels:
             return [None] * len(features)
-        if self.places:
-            closest = np.abs(values - np.array(self.places)).argmin(axis=1)
-            return [self.levels[k] for k in closest]
         known = len(self.levels) - (self.levels[-1:] == (OTHER,))  # nobody wrote "(other)"
-        return [self.levels[k] for k in values[:, :known].argmax(axis=1)]
+        nearness = -np.abs(values - np.array(self.places)) if self.places else values[:, :known]
+        return [self.levels[k] for k in nearness.argmax(axis=1)]
 
     def by_distance(self, column: Any, *, standardize: bool) -> ColumnCode:
         """The same column for an algorithm that knows only distances.
@@ -214,13 +205,10 @@ class ColumnCode(Record):
         code = self
         if self.kind == "ordered" or len(self.levels) == 2:
             numbers = self.kind == "ordered" and not any(isinstance(level, str | bool) for level in self.levels)
-            places = map(float, self.levels) if numbers else map(float, range(len(self.levels)))
-            code = replace(self, places=tuple(places))
-        if not standardize:
-            return code
+            code = replace(self, places=tuple(map(float, self.levels if numbers else range(len(self.levels)))))
         values = code._values(column, {})
         seen = values[~np.isnan(values[:, 0])]  # features of a column are missing together
-        if not len(seen):
+        if not standardize or not len(seen):
             return code
         away = seen - seen.mean(axis=0)
         largest = float(np.abs(away).max()) or 1.0  # so that squares do not overflow
@@ -231,23 +219,16 @@ class ColumnCode(Record):
         """The features before they are shifted and scaled, N x 1 or N x levels."""
         if self.kind == "number":
             return numbers_of(column, self.name)[:, None]
-        codes = self._positions(entries_of(column), unseen)
-        of_level = np.array(self.places)[:, None] if self.places else np.eye(max(len(self.levels), 1))
-        return np.asarray(np.vstack([of_level, np.full(of_level.shape[1], np.nan)])[codes])
-
-    def _positions(self, entries: Iterable[Any], unseen: dict[str, list[str]]) -> list[int]:
-        """The level of each entry; -1 if it is missing or not known."""
         known = {level: k for k, level in enumerate(self.levels)}
         pooled = known.pop(OTHER, None) if self.levels[-1:] == (OTHER,) else None
-        codes = []
-        for entry in entries:
+        codes = []  # -1: missing or not known
+        for entry in entries_of(column):
             place = -1 if entry is None else known.get(plain(entry), pooled)
-            if place is None:
-                others = unseen.setdefault(self.name, [])
-                if str(entry) not in others:
-                    others.append(str(entry))
+            if place is None and str(entry) not in unseen.setdefault(self.name, []):
+                unseen[self.name].append(str(entry))
             codes.append(-1 if place is None else place)
-        return codes
+        of_level = np.array(self.places)[:, None] if self.places else np.eye(max(len(self.levels), 1))
+        return np.asarray(np.vstack([of_level, np.full(of_level.shape[1], np.nan)])[codes])
 
 
 def plain(entry: Any) -> Any:
@@ -262,34 +243,23 @@ FEWEST_NAMES = 20
 #: Levels of a column that are counted: of more, the most frequent ones.
 MOST_COUNTED = 10_000
 
-#: What a user can do about a column of dates.
-DATES = "convert it to numbers (days since a date, month, weekday) or drop it"
-
 
 def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
-    """Positions of the columns named as categories; None: by their dtypes.
-
-    Parameters
-    ----------
-    features : the parameter ``categorical_features``.
-    names : names of the columns.
-    """
-    if isinstance(features, str):
-        if features != "from_dtype":
-            raise InputError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
+    """Positions of the columns that ``categorical_features`` names; None: by their dtypes."""
+    if isinstance(features, str) and features == "from_dtype":
         return None
     try:
         given = np.asarray([] if features is None else list(features))
     except (TypeError, ValueError):  # one number or object, or lists of several lengths
         given = np.zeros(())
-    integers = given.dtype.kind in "iu" or not given.size
-    if given.ndim != 1 or not (integers or given.dtype.kind in "bUO"):
+    kind = given.dtype.kind if given.size else "i"
+    if isinstance(features, str) or given.ndim != 1 or kind not in "iubUO":
         raise InputError(f"categorical_features={features!r}: use 'from_dtype', a mask, indices or names")
-    if given.dtype == bool:
+    if kind == "b":
         if len(given) != len(names):
             raise InputError(f"categorical_features is a mask of {len(given)} for {counted(len(names), 'column')}")
         return set(np.flatnonzero(given).tolist())
-    if given.dtype.kind in "UO":
+    if kind in "UO":
         unknown = [name for name in given.tolist() if name not in names]
         if unknown:
             raise InputError(f"categorical_features names {unknown[0]!r}, which is not a column: {some_of(names)}")
@@ -301,58 +271,51 @@ def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
 
 
 def code_of(name: str, column: Column, asked: bool | None) -> ColumnCode:
-    """How a column of a file is encoded.
-
-    Parameters
-    ----------
-    name : its name.
-    column : one of ``columns_of``.
-    asked : whether it is said to be a category; None: by its dtype.
-    """
+    """How a column of a file is encoded; `asked`: whether it is said to be a category (None: by its kind)."""
     if not (is_text_or_flag(column) if asked is None else asked):
         return ColumnCode(name, "number", dtype="float64")
-    return _from_file(name, column, [plain(entry) for entry in entries_of(column) if entry is not None])
+    entries = [plain(entry) for entry in column.entries if entry is not None]
+    levels = frequent(entries, {level: k for k, level in enumerate(column.levels)})
+    spelling = dict(zip(column.levels, column.categories, strict=True))
+    words = tuple(spelling[level] for level in levels) if column.is_boolean else ()
+    return ColumnCode(name, str(column.kind), levels, "object", words)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnContent:
-    """What a column of a frame or an array holds in some rows; contents of two groups of rows give that of both.
-
-    Attributes
-    ----------
-    name : of the column.
-    dtype : as text, in lower case.
-    category : whether it is a category, by its dtype, its entries or because the user says so.
-    counts : how often each level occurs; of a column that can only be numbers, nothing.
-    flags : whether all levels are True or False.
-    listed : the levels that the dtype lists, in their order; None if it does not.
-    ordered : whether that order means something.
-    """
+    """What a column of a frame or an array holds in some rows; contents of two groups of rows give that of both."""
 
     name: str
-    dtype: str
-    category: bool
-    counts: Counter[Any]
-    flags: bool
-    listed: tuple[Any, ...] | None
-    ordered: bool
+    dtype: str  # in lower case
+    category: bool = False  # by its dtype, its entries or because the user says so
+    counts: Counter[Any] = field(default_factory=Counter)  # of the levels; nothing of a column that can only be numbers
+    flags: bool = False  # whether all levels are True or False
+    listed: tuple[Any, ...] | None = None  # the levels that the dtype lists, in their order
+    ordered: bool = False  # whether that order means something
 
     @classmethod
     def of(cls, name: str, column: Any, asked: bool | None) -> ColumnContent:
         """Look at the rows that a column has here; `asked` is that of ``code_of``."""
         dtype = dtype_of(column)
         if dtype.startswith(DATE_KINDS):
-            raise InputError(f"column {name!r} holds dates or times ({dtype}): {DATES}")
+            remedy = f"convert it to numbers, such as (X[{name!r}] - X[{name!r}].min()).dt.days, or drop it"
+            raise InputError(f"column {name!r} holds dates or times ({dtype}): {remedy}")
         category = is_text_or_flag(column) if asked is None else asked
         if not category and (asked is False or dtype != "object"):
-            return cls(name, dtype, False, Counter(), False, None, False)
-        listed, ordered = _declared(column, dtype)
+            return cls(name, dtype)
+        listed, ordered = None, False
+        if dtype.startswith("enum"):
+            listed, ordered = tuple(column.dtype.categories), True
+        elif dtype.startswith("categor"):  # of polars, it lists no levels
+            listed = tuple(column.cat.categories.tolist()) if hasattr(column, "iloc") else ()
+            ordered = hasattr(column, "iloc") and bool(column.cat.ordered)
         entries = [plain(entry) for entry in entries_of(column) if entry is not None]
         odd = next((entry for entry in entries if not isinstance(entry, str | bool | int | float)), None)
         if odd is not None and listed is None:
             if not category:
-                return cls(name, dtype, False, Counter(), False, None, False)
-            raise InputError(f"column {name!r} holds {type(odd).__name__} values, such as {odd!r}: {DATES}")
+                return cls(name, dtype)
+            what = f"{type(odd).__name__} values, such as {odd!r}"
+            raise InputError(f"column {name!r} holds {what}: convert it to numbers or text, or drop it")
         flags = listed is None and all(isinstance(entry, bool) for entry in entries)
         return cls(name, dtype, category, _bounded(Counter(entries)), flags, listed, ordered)
 
@@ -360,12 +323,11 @@ class ColumnContent:
         """The content in these rows and in later ones."""
         listed = self.listed if later.listed is None else _both(self.listed or (), later.listed)
         decided = later if later.category and not self.category else self
-        flags = (self.flags or not self.counts) and (later.flags or not later.counts)
         return replace(
             decided,
             category=self.category or later.category,
             counts=_bounded(self.counts + later.counts),
-            flags=flags,
+            flags=(self.flags or not self.counts) and (later.flags or not later.counts),
             listed=listed,
             ordered=self.ordered or later.ordered,
         )
@@ -383,13 +345,11 @@ class ColumnContent:
         """How the column is encoded."""
         if not self.category:
             return ColumnCode(self.name, "number", dtype=self.dtype)
-        if self.listed is not None:
-            order = {plain(level): k for k, level in enumerate(self.listed)}
-            levels = frequent(self.counts, order if self.counts.keys() <= order.keys() else None)
-            kind = "ordered" if self.ordered else "flag" if len(levels) == 2 else "category"
-            return ColumnCode(self.name, kind, levels, self.dtype)
-        levels = frequent(self.counts)
-        return ColumnCode(self.name, "flag" if self.flags or len(levels) == 2 else "category", levels, self.dtype)
+        order = {plain(level): k for k, level in enumerate(self.listed or ())}
+        levels = frequent(self.counts, order if self.counts.keys() <= order.keys() else None)
+        flag = len(levels) == 2 or (self.flags and self.listed is None)
+        kind = "ordered" if self.ordered else "flag" if flag else "category"
+        return ColumnCode(self.name, kind, levels, self.dtype)
 
     def extending(self, code: ColumnCode) -> ColumnCode:
         """A code of earlier rows with the levels of these as well; beyond `MOST_LEVELS` they are pooled."""
@@ -407,24 +367,6 @@ class ColumnContent:
         return replace(code, kind=kind, levels=(*levels, *((OTHER,) if len(kept) > MOST_LEVELS else ())))
 
 
-def _from_file(name: str, column: Column, entries: list[Any]) -> ColumnCode:
-    """A column of a file; its levels are those that a frame of it would have."""
-    levels = frequent(entries, {level: k for k, level in enumerate(column.levels)})
-    spelling = dict(zip(column.levels, column.categories, strict=True))
-    words = tuple(spelling[level] for level in levels) if column.is_boolean else ()
-    return ColumnCode(name, str(column.kind), levels, "object", words)
-
-
-def _declared(column: Any, dtype: str) -> tuple[tuple[Any, ...] | None, bool]:
-    """The levels that the dtype of a column lists, and whether they are ordered; None if it is another dtype."""
-    if not dtype.startswith(("categor", "enum")):
-        return None, False
-    if hasattr(column, "iloc"):
-        return tuple(column.cat.categories.tolist()), bool(column.cat.ordered)
-    # Of polars' two kinds only an Enum lists its levels, in their order.
-    return (tuple(column.dtype.categories), True) if dtype.startswith("enum") else ((), False)
-
-
 def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
     """The levels of two groups of rows in one order: that of the first, or of numbers if the later has new ones."""
     both = tuple(dict.fromkeys((*first, *later)))
@@ -435,7 +377,7 @@ def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _bounded(counts: Counter[Any]) -> Counter[Any]:
-    return counts if len(counts) <= MOST_COUNTED else Counter(dict(counts.most_common(MOST_COUNTED)))
+    return Counter(dict(counts.most_common(MOST_COUNTED))) if len(counts) > MOST_COUNTED else counts
 
 
 def _by_value(level: Any) -> tuple[str, Any]:

@@ -16,7 +16,7 @@ from fusewise.support import InputError, counted, some_of
 from fusewise.tables._cells import Numbers, Unmarked, read_numbers
 from fusewise.tables._dates import are_dates, are_in_order, day_comes_first, numbered_dates, seconds_of, shown
 from fusewise.tables._grid import Cells, as_cells
-from fusewise.tables._recognition import LEAST_COUNTED, are_codes, are_groups, number_role, text_role
+from fusewise.tables._recognition import LEAST_COUNTED, are_codes, are_groups, number_role
 
 
 class Kind(StrEnum):
@@ -86,14 +86,10 @@ class Column:
     @property
     def entries(self) -> list[Any]:
         """Numbers or levels, None if missing."""
-        missing = np.isnan(self.values)
+        values, levels = self.values.tolist(), self.levels
         if self.kind == Kind.NUMBER:
-            entries = self.values.astype(object)
-            entries[missing] = None
-            return list(entries)
-        known = np.empty(len(self.categories) + 1, dtype=object)
-        known[:-1] = self.levels
-        return list(known[np.where(missing, -1, self.values).astype(int)])
+            return [None if math.isnan(value) else value for value in values]
+        return [None if math.isnan(code) else levels[int(code)] for code in values]
 
 
 #: Whole numbers that are answers on a scale: none is further from zero than this, there are at most so many of them,
@@ -117,47 +113,31 @@ Decision = tuple[Column, list[str]]
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """How to read a column, as specified by the user or (with `fixed`) by a saved model.
-
-    Attributes
-    ----------
-    kind : kind of the column.
-    levels : categories, lowest first; empty: those that occur.
-    fixed : read the column as in the fit of a model, even if it is constant or empty now.
-    on_error : which cells that are not numbers are treated as missing: a few ("few"), none ("raise") or all.
-    missing : words treated as missing values when the model was fitted.
-    """
+    """How to read a column, as specified by the user or (with `fixed`) by a saved model."""
 
     kind: Kind
-    levels: tuple[Any, ...] = ()
-    fixed: bool = False
-    on_error: Literal["few", "raise", "missing"] = "few"
-    missing: tuple[str, ...] = ()
+    levels: tuple[Any, ...] = ()  # categories, lowest first; empty: those that occur
+    fixed: bool = False  # whether the column is used as in the fit of a model, even if it is constant or empty now
+    on_error: Literal["few", "raise", "missing"] = "few"  # which cells that are not numbers are treated as missing
+    missing: tuple[str, ...] = ()  # words treated as missing values when the model was fitted
 
 
 def decide(
     name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = None, n_rows: int | None = None
 ) -> Decision:
-    """Decide the kind of a column, and return notes for the user.
-
-    Parameters
-    ----------
-    column : its cells, None if missing.
-    decimal : the decimal separator of the file.
-    told : how to read it, if specified.
-    n_rows : number of rows of the whole table, of which these may be a sample.
-    """
+    """Decide the kind of a column of a table of `n_rows`, of which these may be a sample; with notes for the user."""
     n_rows = len(column.cells) if n_rows is None else n_rows
     seen = [cell for cell in column.cells if cell is not None]
     if told is not None and told.kind not in USABLE:
         if told.kind == Kind.DATE and seen and are_dates(seen):
             return _dates(name, column, seen, told=True)
-        return Column(name, told.kind, used=False, why=f"specified as {_article(told.kind)}"), []
+        article = {Kind.IDENTIFIER: "an ", Kind.EMPTY: "", Kind.TEXT: ""}.get(told.kind, "a ")
+        return _unused(name, told.kind, f"specified as {article}{told.kind}")
     if not seen and not (told is not None and told.fixed):
-        return Column(name, Kind.EMPTY, used=False, why="all values are missing"), []
+        return _unused(name, Kind.EMPTY, "all values are missing")
     if told is not None:
         return _as_told(name, column, decimal, told)
-    if not _are_bools(seen) and not are_codes(seen):
+    if not all(isinstance(cell, bool | np.bool_) for cell in seen) and not are_codes(seen):
         numbers = read_numbers(column.cells, decimal)
         if _few(numbers, column.cells, len(seen), words_only=True):
             return _number(name, column, numbers, n_rows)
@@ -168,12 +148,8 @@ def decide(
     return _text(name, column, seen, n_rows)
 
 
-def _article(kind: Kind) -> str:
-    return {Kind.IDENTIFIER: "an identifier", Kind.EMPTY: "empty", Kind.TEXT: "text"}.get(kind, f"a {kind}")
-
-
-def _are_bools(seen: list[Any]) -> bool:
-    return all(isinstance(cell, bool | np.bool_) for cell in seen)
+def _unused(name: str, kind: Kind, why: str) -> Decision:
+    return Column(name, kind, used=False, why=why), []
 
 
 def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool:
@@ -187,28 +163,26 @@ def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> D
     """A column of which at least half, but not all, are numbers: dates, or text, with the first such row reported."""
     if are_dates(seen):
         return _dates(name, column, seen)
-    role = text_role(name, seen)
-    if role is not None:
-        return Column(name, Kind(role[0]), used=False, why=role[1]), []
     row = numbers.odd[0]
-    more = f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
     if len(numbers.units) > 1 and not numbers.bare:
         units = f"numbers in different units ({some_of(numbers.units, 4)})"
-        why = f"{units}, such as {column.cells[row]!r} in row {row + 1}: convert them to one"
-        return Column(name, Kind.TEXT, used=False, why=why), []
-    why = f"mostly numbers, but row {row + 1} contains {column.cells[row]!r}{more}"
-    remedy = "correct it, leave it empty, or list it in missing (--missing)"
-    return Column(name, Kind.TEXT, used=False, why=f"{why}: {remedy}"), []
+        return _unused(name, Kind.TEXT, f"{units}, such as {column.cells[row]!r} in row {row + 1}: convert them to one")
+    why = f"mostly numbers, but row {row + 1} contains {column.cells[row]!r}{_more(numbers)}"
+    return _unused(name, Kind.TEXT, f"{why}: correct it, leave it empty, or list it in missing (--missing)")
+
+
+def _more(numbers: Numbers) -> str:
+    return f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
 
 
 def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told: bool = False) -> Decision:
     values = numbers.values
     seen = values[~np.isnan(values)]
     if not len(seen):
-        return Column(name, Kind.EMPTY, used=False, why="all values are missing"), []
+        return _unused(name, Kind.EMPTY, "all values are missing")
     least, largest = float(seen.min()), float(seen.max())
     if least == largest:
-        return Column(name, Kind.CONSTANT, used=False, why=f"constant: every observed value is {least:g}"), []
+        return _unused(name, Kind.CONSTANT, f"constant: every observed value is {least:g}")
     words = Counter(str(column.cells[row]) for row in numbers.odd)
     before, after = numbers.affix
     why = f"{before}{least:g}{after} to {before}{largest:g}{after}{_missing(column.markers + words)}"
@@ -220,7 +194,7 @@ def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told:
             return _used_dates(name, *dates, column.markers)
         role = number_role(name, values, n_rows)
         if role is not None and role[0] == "identifier":
-            return Column(name, Kind.IDENTIFIER, used=False, why=role[1]), []
+            return _unused(name, Kind.IDENTIFIER, role[1])
         made = _as_levels(made, Kind.CATEGORY, role[1]) if role is not None else _on_scale(made, seen, n_rows)
     return made, notes + [f"column {name!r}: {note}" for note in _suspicious(name, seen)]
 
@@ -240,13 +214,11 @@ def _on_scale(column: Column, seen: Floats, n_rows: int) -> Column:
 def _as_levels(column: Column, kind: Kind, how: str = "") -> Column:
     """A column of numbers whose values are levels."""
     values, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
-    known = [float(value) for value in values[~np.isnan(values)]]
+    known = values[~np.isnan(values)].tolist()
     levels = tuple(int(value) if value.is_integer() else value for value in known)
-    why = column.why
-    if kind != Kind.ORDERED:
-        listed = some_of(levels, 6)
-        why = f"{counted(len(levels), 'value')}: {listed}" + "".join(column.why.partition("; ")[1:])
-    why = f"{why}; {how}" if how else why
+    why = f"{column.why}; {how}" if how else column.why
+    if kind != Kind.ORDERED:  # instead of the range, the values
+        why = f"{counted(len(levels), 'value')}: {some_of(levels, 6)}" + "".join(why.partition("; ")[1:])
     positions = np.where(np.isnan(column.values), np.nan, codes)
     return replace(column, kind=kind, values=positions, categories=levels, why=why)
 
@@ -255,16 +227,13 @@ def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) 
     """A column of dates or times; the few cells that are none are missing."""
     day_first, unclear = day_comes_first(seen)
     seconds = seconds_of(list(column.cells), day_first=day_first)
-    odd = Counter(
-        str(cell) for cell, second in zip(column.cells, seconds, strict=True) if cell is not None and math.isnan(second)
-    )
+    odd = Counter(str(column.cells[row]) for row in np.flatnonzero(np.isnan(seconds)) if column.cells[row] is not None)
     made, notes = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
     if odd:
-        shown_words = some_of([f"{word!r} ({count})" for word, count in odd.most_common()])
-        notes = [*notes, f"column {name!r}: treated as missing, as they are not dates: {shown_words}"]
+        notes.append(f"column {name!r}: treated as missing, as they are not dates: {_listed(odd)}")
     if unclear and made.used:
         order = "day" if day_first else "month"
-        notes = [*notes, f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31"]
+        notes.append(f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31")
     return made, notes
 
 
@@ -273,29 +242,30 @@ def _used_dates(
 ) -> Decision:
     """Dates, which are used unless all are equal or they count the rows; see ``fusewise.tables._dates``."""
     seen = seconds[~np.isnan(seconds)]
-    if not len(seen) or seen.min() == seen.max():
-        what = "all values are missing" if not len(seen) else f"constant: every date is {shown(seen).partition(' ')[0]}"
-        return Column(name, Kind.CONSTANT if len(seen) else Kind.EMPTY, used=False, why=what), []
+    if not len(seen):
+        return _unused(name, Kind.EMPTY, "all values are missing")
+    if seen.min() == seen.max():
+        return _unused(name, Kind.CONSTANT, f"constant: every date is {shown(seen).partition(' ')[0]}")
     how = f" (written {written})" if written else ""
     if not told and len(seen) == len(seconds) >= LEAST_COUNTED and are_in_order(seconds):
-        why = f"dates in order{how}, one for each row: they count the rows"
-        return Column(name, Kind.DATE, used=False, why=why), []
+        return _unused(name, Kind.DATE, f"dates in order{how}, one for each row: they count the rows")
     why = f"{shown(seen)}{how}{_missing(markers)}"
     return Column(name, Kind.DATE, seconds, why=why, day_first=day_first), []
 
 
+def _listed(words: Counter[str]) -> str:
+    return some_of([f"{word!r} ({count})" for word, count in words.most_common()])
+
+
 def _words_note(name: str, words: Counter[str], row: int) -> str:
-    shown = some_of([f"{word!r} ({count})" for word, count in words.most_common()])
     cells = counted(words.total(), "cell is not a number and was", "cells are not numbers and were")
-    return f"column {name!r}: {cells} treated as missing: {shown}; the first is in row {row}"
+    return f"column {name!r}: {cells} treated as missing: {_listed(words)}; the first is in row {row}"
 
 
 def _missing(markers: Counter[str]) -> str:
     """Format the number of missing values and their markers; empty if there are none."""
-    if not markers.total():
-        return ""
-    words = ["empty" if not word else repr(word) for word, _ in markers.most_common()]
-    return f"; {markers.total():,} missing ({some_of(words, 4)})"
+    words = [repr(word) if word else "empty" for word, _ in markers.most_common()]
+    return f"; {markers.total():,} missing ({some_of(words, 4)})" if words else ""
 
 
 def _suspicious(name: str, seen: Floats) -> list[str]:
@@ -355,25 +325,20 @@ def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision
         return _levels(name, Kind.FLAG, column), []
     if are_dates(seen):
         return _dates(name, column, seen)
-    role = text_role(name, seen)
-    if role is not None:
-        return Column(name, Kind(role[0]), used=False, why=role[1]), []
     if not all(isinstance(cell, str | int | float | np.generic) for cell in seen):
-        return Column(
-            name, Kind.TEXT, used=False, why=f"values of type {type(seen[0]).__name__}, not numbers or text"
-        ), []
+        return _unused(name, Kind.TEXT, f"values of type {type(seen[0]).__name__}, not numbers or text")
     distinct = len(set(map(level_key, seen)))
-    kind, why = Kind.TEXT, f"text with {distinct:,} distinct values in {len(seen):,} rows: too many for categories"
     if distinct == 1:
-        kind, why = Kind.CONSTANT, f"constant: every observed value is {seen[0]!r}"
-    elif distinct == len(seen):
-        kind, why = Kind.IDENTIFIER, "identifier: text that differs in every row"
-    elif are_groups(distinct, round(n_rows * len(seen) / len(column.cells))):
+        return _unused(name, Kind.CONSTANT, f"constant: every observed value is {seen[0]!r}")
+    if distinct == len(seen):
+        return _unused(name, Kind.IDENTIFIER, "identifier: text that differs in every row")
+    if are_groups(distinct, round(n_rows * len(seen) / len(column.cells))):
         two = distinct == len({level_key(cell, Kind.FLAG) for cell in seen}) == 2
         return _levels(name, Kind.FLAG if two else Kind.CATEGORY, column), []
-    elif are_codes(seen):
-        kind, why = Kind.IDENTIFIER, "codes: digits with leading zeros, not amounts"
-    return Column(name, kind, used=False, why=why), []
+    if are_codes(seen):
+        return _unused(name, Kind.IDENTIFIER, "codes: digits with leading zeros, not amounts")
+    many = f"text with {distinct:,} distinct values in {len(seen):,} rows: too many for categories"
+    return _unused(name, Kind.TEXT, many)
 
 
 def level_key(cell: Any, kind: str = Kind.CATEGORY) -> str:
@@ -386,17 +351,15 @@ def _levels(name: str, kind: Kind, column: Unmarked, levels: tuple[Any, ...] = (
     """Encode the levels: those given, or those that occur in alphabetical (for numbers: numerical) order."""
     spelling: dict[str, Any] = {level_key(level, kind): level for level in levels}
     if not levels:
-        for cell in column.cells:
-            if cell is not None:
-                spelling.setdefault(level_key(cell, kind), cell)
-        spelling = {key: spelling[key] for key in sorted(spelling, key=_order)}
+        found = {level_key(cell, kind): cell for cell in reversed(column.cells) if cell is not None}
+        spelling = {key: found[key] for key in sorted(found, key=_order)}
     order = {key: code for code, key in enumerate(spelling)}
     codes = [np.nan if cell is None else order.get(level_key(cell, kind), np.nan) for cell in column.cells]
     sign = " < " if kind == Kind.ORDERED else ", "
     more = f"{sign}..." if len(spelling) > 6 else ""
     why = f"{counted(len(spelling), 'value')}: {sign.join(map(str, [*spelling.values()][:6]))}{more}"
-    return Column(name, kind, np.array(codes, dtype=float), tuple(spelling.values()),
-                  why=why + _missing(column.markers))  # fmt: skip
+    why += _missing(column.markers)
+    return Column(name, kind, np.array(codes, dtype=float), tuple(spelling.values()), why=why)
 
 
 def _order(key: str) -> tuple[float, str]:
@@ -406,44 +369,30 @@ def _order(key: str) -> tuple[float, str]:
         return math.inf, key
 
 
-def _with_numbers(column: Unmarked, decimal: str) -> Unmarked:
-    """The column with its numbers as such: "3.0" is the level 3."""
-    values = read_numbers(column.cells, decimal).values.tolist()
-    return replace(
-        column, cells=as_cells([c if math.isnan(v) else v for c, v in zip(column.cells, values, strict=True)])
-    )
-
-
 def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
     """Read a column as specified by the user or the model."""
     if told.kind == Kind.NUMBER:
         return _told_number(name, column, decimal, told)
-    if told.levels and not any(isinstance(level, str | bool) for level in told.levels):
-        column = _with_numbers(column, decimal)
+    if told.levels and not any(isinstance(level, str | bool) for level in told.levels):  # "3.0" is the level 3
+        values = read_numbers(column.cells, decimal).values.tolist()
+        cells = [c if math.isnan(v) else v for c, v in zip(column.cells, values, strict=True)]
+        column = replace(column, cells=as_cells(cells))
     made = _levels(name, told.kind, column, told.levels)
     unknown = [row for row, cell in enumerate(column.cells) if cell is not None and math.isnan(made.values[row])]
-    notes = []
     if unknown and not told.fixed:
         given = (" < " if told.kind == Kind.ORDERED else ", ").join(map(str, told.levels))
-        raise InputError(
-            f"column {name!r}, row {unknown[0] + 1}: {column.cells[unknown[0]]!r} is not one of the given values "
-            f"({given}); add it to them, or list it in missing (--missing)"
-        )
-    if unknown:
-        words = sorted({str(column.cells[row]) for row in unknown})
-        shown = some_of([repr(word) for word in words], 4)
-        notes.append(f"column {name!r} has values unknown to the model ({shown}): treated as missing")
+        what = f"column {name!r}, row {unknown[0] + 1}: {column.cells[unknown[0]]!r} is not one of the given values"
+        raise InputError(f"{what} ({given}); add it to them, or list it in missing (--missing)")
     if told.fixed:
-        return made, notes
+        words = some_of([repr(word) for word in sorted({str(column.cells[row]) for row in unknown})], 4)
+        return made, [f"column {name!r} has values unknown to the model ({words}): treated as missing"] * bool(unknown)
     if told.kind == Kind.FLAG and len(made.categories) > 2:
-        raise InputError(
-            f"column {name!r}: a flag has two values, but this column has {len(made.categories)}; use 'category'"
-        )
-    present = {code for code in made.values if not math.isnan(code)}
-    if len(present) < 2:
-        only = made.categories[int(present.pop())]
-        return Column(name, Kind.CONSTANT, used=False, why=f"constant: every observed value is {only!r}"), notes
-    return made, notes
+        has = f"this column has {len(made.categories)}"
+        raise InputError(f"column {name!r}: a flag has two values, but {has}; use 'category'")
+    if np.nanmin(made.values) == np.nanmax(made.values):
+        only = made.categories[int(np.nanmin(made.values))]
+        return _unused(name, Kind.CONSTANT, f"constant: every observed value is {only!r}")
+    return made, []
 
 
 def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
@@ -452,24 +401,18 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
     seen = sum(cell is not None for cell in cells)
     allowed = told.on_error == "missing" or (told.on_error == "few" and _few(numbers, cells, seen, words_only=False))
     if numbers.odd and not allowed:
-        row = numbers.odd[0]
-        more = f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
-        remedy = (
-            "use --on-error missing to treat such cells as missing" if told.fixed else "list it in missing (--missing)"
-        )
-        raise InputError(
-            f"column {name!r}, row {row + 1}: {cells[row]!r} is not a number{more}; correct it, or {remedy}"
-        )
+        row, missing = numbers.odd[0], "list it in missing (--missing)"
+        remedy = "use --on-error missing to treat such cells as missing" if told.fixed else missing
+        what = f"{cells[row]!r} is not a number{_more(numbers)}"
+        raise InputError(f"column {name!r}, row {row + 1}: {what}; correct it, or {remedy}")
     if not told.fixed:
         return _number(name, column, numbers, len(cells), told=True)
-    values, notes = numbers.values, []
-    rows = list(numbers.odd)
+    values, rows = numbers.values, numbers.odd
     if told.on_error == "missing":
         beyond = np.flatnonzero(np.abs(values) > LARGEST)
         values[beyond] = np.nan
         rows = sorted([*rows, *beyond.tolist()])
-    if rows:
-        notes.append(_words_note(name, Counter(str(cells[row]) for row in rows), rows[0] + 1))
+    notes = [_words_note(name, Counter(str(cells[row]) for row in rows), rows[0] + 1)] if rows else []
     return Column(name, Kind.NUMBER, values, affix=numbers.affix), notes
 
 
@@ -481,8 +424,3 @@ def refuse_too_large(column: Column) -> None:
         what = f"{first:g} is {'infinite' if math.isinf(first) else 'too large'}"
         more = f" (and {len(beyond) - 1} more)" if len(beyond) > 1 else ""
         raise InputError(f"column {column.name!r}, row {beyond[0] + 1}{more}: {what}; leave unknown values empty")
-
-
-def left_out(column: Column, why: str, kind: Kind | None = None) -> Column:
-    """The column, marked as not used for the given reason."""
-    return replace(column, used=False, why=why, kind=column.kind if kind is None else kind)

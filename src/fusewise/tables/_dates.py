@@ -18,7 +18,7 @@ import numpy as np
 
 from fusewise.kernels import Floats
 from fusewise.tables._grid import Cells, as_cells
-from fusewise.tables._recognition import share, words_of
+from fusewise.tables._recognition import words_of
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MONTH = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -65,28 +65,18 @@ FEATURE = re.compile(
 )
 
 
-def is_date(cell: Any) -> bool:
-    """Whether a cell is a date or a time, as text or as a value of such a type."""
-    if isinstance(cell, str):
-        return any(form.fullmatch(cell) for form in FORMS)
-    return isinstance(cell, datetime.date | datetime.time | np.datetime64)
-
-
 def are_dates(seen: Sequence[Any]) -> bool:
-    """Whether the cells of a column are dates or times, but for a few."""
+    """Whether the cells of a column are dates or times, as text or as values of such a type, but for a few."""
     if not all(isinstance(cell, str | datetime.date | datetime.time | np.datetime64) for cell in seen):
         return False
-    known = {cell: is_date(cell) for cell in set(seen)}
-    return share(seen, known.__getitem__) > 0.8
+    known = {cell: not isinstance(cell, str) or any(form.fullmatch(cell) for form in FORMS) for cell in set(seen)}
+    return sum(known[cell] for cell in seen) > 0.8 * len(seen)
 
 
 def seconds_of(cells: Sequence[Any], *, day_first: bool) -> Floats:
     """Seconds since 1970 of dates, and since midnight of times; NaN if missing or not a date."""
-    known: dict[Any, float] = {}
-    for cell in cells:
-        if cell is not None and cell not in known:
-            known[cell] = _seconds(cell, day_first=day_first)
-    return np.array([np.nan if cell is None else known[cell] for cell in cells])
+    known = {cell: _seconds(cell, day_first=day_first) for cell in set(cells)}
+    return np.array([known[cell] for cell in cells])
 
 
 def _seconds(cell: Any, *, day_first: bool) -> float:
@@ -130,6 +120,7 @@ def _day(parts: dict[str, str | None], *, day_first: bool) -> float:
 
 
 def _clock(parts: dict[str, str | None]) -> float:
+    """Seconds since midnight."""
     if not parts.get("h"):
         return 0.0
     hour = int(parts["h"] or 0)
@@ -224,10 +215,7 @@ def are_in_order(seconds: Floats) -> bool:
 def with_features(written: dict[str, Cells], wanted: dict[str, bool]) -> dict[str, Cells]:
     """The cells of a table, and those of features of its dates.
 
-    Parameters
-    ----------
-    written : column names -> cells.
-    wanted : names of columns, of which those that name a feature are added -> whether days come first in its dates.
+    Of the columns `wanted`, those that name a feature are added; it says whether days come first in their dates.
     """
     made = dict(written)
     for name, day_first in wanted.items():

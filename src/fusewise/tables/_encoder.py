@@ -79,17 +79,31 @@ class FrameEncoder(Record):
             return categorical_features
         if not isinstance(X, Reading):
             return cls.from_contents(contents_of(X, categorical_features))
-        names = names_of(X)
-        asked = asked_positions(categorical_features, names)
-        columns = enumerate(zip(names, columns_of(X), strict=True))
-        return cls(_said(code_of(name, column, None if asked is None else j in asked) for j, (name, column) in columns))
+        asked = asked_positions(categorical_features, names_of(X))
+        columns = enumerate(X.used)
+        return cls._with(code_of(c.name, c, None if asked is None else j in asked) for j, c in columns)
 
     @classmethod
     def from_contents(cls, contents: Iterable[ColumnContent]) -> FrameEncoder:
-        """Decide what each column is from what it holds."""
+        """Decide what each column is from what it holds; text that looks like an identifier is warned of."""
         contents = tuple(contents)
-        _warn_of_identifiers(contents)
-        return cls(_said(content.code for content in contents))
+        for content in contents:
+            if content.is_identifier:
+                distinct = len(content.counts)
+                pooled = f" (all but the {MOST_LEVELS} most frequent are pooled)" if distinct > MOST_LEVELS else ""
+                what = f"text with {distinct} different values{pooled}, like an identifier"
+                _warn(f"column {content.name!r} is {what}: leave it out, unless it is a category", 7)
+        return cls._with(content.code for content in contents)
+
+    @classmethod
+    def _with(cls, codes: Iterable[ColumnCode]) -> FrameEncoder:
+        """An encoder of these columns; categories with fewer than two levels are warned of."""
+        encoder = cls(tuple(codes))
+        for code in encoder.columns:
+            if code.kind != "number" and len(code.levels) < 2:
+                what = "has no observed entry" if not code.levels else f"is always {code.levels[0]!r} where observed"
+                _warn(f"column {code.name!r} {what}: it does not separate clusters", 8)
+        return encoder
 
     def extended(self, X: Any, categorical_features: Any) -> FrameEncoder:
         """An encoder that also knows the levels of further rows; this one, if it knows them."""
@@ -105,13 +119,7 @@ class FrameEncoder(Record):
         return tuple(there for (start, stop), (there, _) in bounds for _ in range(start, stop))
 
     def by_distance(self, X: Any, *, standardize: bool) -> FrameEncoder:
-        """The same for an algorithm that knows only distances; see ``ColumnCode.by_distance``.
-
-        Parameters
-        ----------
-        X : the table, whose observed values give the scale of each column.
-        standardize : whether each column has variance 1.
-        """
+        """The same for an algorithm that knows only distances; see ``ColumnCode.by_distance``."""
         pairs = zip(self.columns, columns_of(X), strict=True)
         return FrameEncoder(tuple(code.by_distance(column, standardize=standardize) for code, column in pairs))
 
@@ -153,11 +161,7 @@ class FrameEncoder(Record):
         parts = [code.encode(column, unseen) for code, column in pairs]
         if unseen:
             named = some_of([f"{name!r} ({some_of(levels, 4)})" for name, levels in unseen.items()])
-            warnings.warn(
-                f"levels that did not occur when the model was fitted are treated as missing: column {named}",
-                DataWarning,
-                stacklevel=4,
-            )
+            _warn(f"levels that did not occur when the model was fitted are treated as missing: column {named}", 5)
         return np.hstack(parts)
 
     def by_column(self, matrix: Floats) -> list[tuple[ColumnCode, Floats]]:
@@ -198,9 +202,7 @@ def warn_of_numbered_things(X: Any, categorical_features: Any) -> None:
         role = number_role(name, values, len(values)) if values.dtype.kind == "f" and len(values) else None
         if role is not None:
             remedy = "leave it out" if role[0] == "identifier" else "leave it out, or give it a category dtype"
-            warnings.warn(
-                f"column {name!r} is used as a measurement, but has {role[1]}: {remedy}", DataWarning, stacklevel=5
-            )
+            _warn(f"column {name!r} is used as a measurement, but has {role[1]}: {remedy}", 6)
 
 
 def contents_of(X: Any, categorical_features: Any) -> tuple[ColumnContent, ...]:
@@ -213,28 +215,5 @@ def contents_of(X: Any, categorical_features: Any) -> tuple[ColumnContent, ...]:
     )
 
 
-def _said(codes: Iterable[ColumnCode]) -> tuple[ColumnCode, ...]:
-    """The codes; categories with fewer than two levels are said."""
-    codes = tuple(codes)
-    for code in codes:
-        if code.kind != "number" and len(code.levels) < 2:
-            _warn_useless(code.name, code)
-    return codes
-
-
-def _warn_of_identifiers(contents: Iterable[ColumnContent]) -> None:
-    for content in contents:
-        if content.is_identifier:
-            distinct = len(content.counts)
-            pooled = f" (all but the {MOST_LEVELS} most frequent are pooled)" if distinct > MOST_LEVELS else ""
-            warnings.warn(
-                f"column {content.name!r} is text with {distinct} different values{pooled}, like an identifier: "
-                "leave it out, unless it is a category",
-                DataWarning,
-                stacklevel=7,
-            )
-
-
-def _warn_useless(name: str, code: ColumnCode) -> None:
-    what = "has no observed entry" if not code.levels else f"is always {code.levels[0]!r} where observed"
-    warnings.warn(f"column {name!r} {what}: it does not separate clusters", DataWarning, stacklevel=8)
+def _warn(what: str, level: int) -> None:
+    warnings.warn(what, DataWarning, stacklevel=level)

@@ -34,22 +34,13 @@ class Dialect:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of a table as in its file.
-
-    Attributes
-    ----------
-    written : column names -> cells, None if the file has no value.
-    separator : field separator of a text file; None for other formats.
-    levels : columns that the file declares as ordered -> their levels, lowest first.
-    notes : assumptions made while reading the file.
-    sample_of : number of rows of which these are a sample; None: all.
-    """
+    """The cells of each column as in the file, None if it has no value, and notes on how it was read."""
 
     written: dict[str, Cells]
-    separator: str | None = None
-    levels: dict[str, list[Any]] = field(default_factory=dict)
+    separator: str | None = None  # of fields in a text file
+    levels: dict[str, list[Any]] = field(default_factory=dict)  # of columns that the file declares as ordered
     notes: list[str] = field(default_factory=list)
-    sample_of: int | None = None
+    sample_of: int | None = None  # number of rows of which these are a sample; None: all
 
     @property
     def n_rows(self) -> int:
@@ -65,24 +56,19 @@ def as_cells(values: Sequence[Any]) -> Cells:
 
 
 def by_column(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> tuple[dict[str, Cells], list[str]]:
-    """Convert rows to named columns, with notes on names that occur twice, which are numbered."""
-    names, notes = _different(["" if name is None else str(name).strip() for name in header])
-    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-    return {name: as_cells(cells) for name, cells in zip(names, columns, strict=True)}, notes
-
-
-def _different(names: list[str]) -> tuple[list[str], list[str]]:
-    """The names, a later one of two equal ones with a number: a, a (2)."""
-    made: dict[str, None] = {}
+    """Convert rows to named columns, with notes on names that occur twice: the later one is numbered, a (2)."""
+    written: dict[str, Cells] = {}
     notes = []
-    for k, name in enumerate(names):
+    columns = zip(*rows, strict=True) if rows else ((),) * len(header)
+    for k, (given, cells) in enumerate(zip(header, columns, strict=True)):
+        name = "" if given is None else str(given).strip()
         new, number = name, 2
-        while new in made or (new == "" and k):  # the first may be that of the row names
+        while new in written or (new == "" and k):  # the first may be that of the row names
             new, number = (f"{name} ({number})", number + 1) if name else (f"column {k + 1}", number)
-        if name and name in made:
+        if name and name in written:
             notes.append(f"column {k + 1} is named {name!r} like another: it is called {new!r} here")
-        made[new] = None
-    return list(made), notes
+        written[new] = as_cells(cells)
+    return written, notes
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
@@ -114,29 +100,26 @@ def refuse_duplicates(source: str, names: list[str]) -> None:
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         where = ", ".join(str(k + 1) for k, name in enumerate(names) if name == twice[0])
-        shown = some_of([repr(name) for name in twice])
+        shown = some_of(list(map(repr, twice)))
         raise InputError(f"{source!r} has duplicate column names: {shown} ({twice[0]!r}: columns {where}); rename them")
 
 
 def find_columns(names: Mapping[str, object], asked: str, option: str) -> list[str]:
     """The columns of a name, of a pattern (``q_*``), or of several separated by commas."""
-    if asked in names:
-        return [asked]
-    found = []
-    for part in map(str.strip, asked.split(",")):
+    found: dict[str, None] = {}
+    for part in [asked] if asked in names else map(str.strip, asked.split(",")):
         like = [name for name in names if name == part or fnmatchcase(name, part)]
-        found += like or [find_column(names, part, option)]
-    return list(dict.fromkeys(found))
+        found |= dict.fromkeys(like or [find_column(names, part, option)])
+    return list(found)
 
 
 def find_column(names: Mapping[str, object], name: str, option: str) -> str:
     """Check that a column exists; the error lists the existing columns and suggests the closest name."""
     if name in names:
         return name
-    known = list(names)
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, names, n=1)
     meant = f" (did you mean {close[0]!r}?)" if close else ""
-    raise InputError(f"{option}: the table has no column {name!r}{meant}; it has {some_of(known, 12)}")
+    raise InputError(f"{option}: the table has no column {name!r}{meant}; it has {some_of([*names], 12)}")
 
 
 def joined(parts: Iterable[tuple[str, Grid]]) -> Grid:

@@ -21,7 +21,6 @@ from fusewise.tables._columns import (
     Decision,
     Kind,
     decide,
-    left_out,
     level_key,
     refuse_too_large,
 )
@@ -34,24 +33,17 @@ from fusewise.tables._text import read_text
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options for reading a table; see ``read_table`` for the first six.
-
-    Attributes
-    ----------
-    missing, kinds, ignore : columns may be patterns, or several separated by commas.
-    missing_in : column -> additional markers of missing values in it.
-    only : names of the columns to use; empty: all.
-    names, labels : columns with the row names and the known classes; "none" or False: there is none; None: detected.
-    """
+    """Options for reading a table; see ``read_table``. Columns may be patterns, or several separated by commas."""
 
     sheet: str | int | None = None
     sep: str | None = None
     decimal: str | None = None
     missing: Sequence[str] = ()
-    missing_in: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    missing_in: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column -> additional markers in it
     kinds: Mapping[str, ColumnSpec] = field(default_factory=dict)
     ignore: Sequence[str] = ()
-    only: Sequence[str] = ()
+    only: Sequence[str] = ()  # columns to use; empty: all
+    # Columns with the row names and the known classes; "none" or False: there is none; None: detected.
     names: str | Literal[False] | None = None
     labels: str | Literal[False] | None = None
     skip_rows: int = 0
@@ -75,24 +67,21 @@ def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpe
     told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()}
     for asked, spec in kinds.items():
         for name in find_columns(grid.written, asked, "kinds or --number, --category, --ordered"):
-            natural = spec.kind == Kind.ORDERED and not spec.levels
-            told[name] = ColumnSpec(Kind.ORDERED, _natural_levels(name, grid)) if natural else spec
+            if spec.kind != Kind.ORDERED or spec.levels:
+                told[name] = spec
+            elif name not in grid.levels:
+                told[name] = ColumnSpec(Kind.ORDERED, _numeric_levels(name, grid))
     return told
 
 
-def _natural_levels(name: str, grid: Grid) -> tuple[Any, ...]:
-    """Levels of an ordered column that were not given: as declared by the file, or in numerical order."""
-    if name in grid.levels:
-        return tuple(grid.levels[name])
+def _numeric_levels(name: str, grid: Grid) -> tuple[Any, ...]:
+    """The levels of an ordered column, which must be numbers if they were not given."""
     levels = {level_key(cell) for cell in unmark(grid.written[name]).cells if cell is not None}
     try:
         return tuple(sorted(levels, key=float))
     except ValueError:
-        shown = some_of(sorted(levels), 6)
-        raise InputError(
-            f"column {name!r} is ordered, but the order of its values is not given ({shown}): list them, lowest "
-            f"first, in kinds (--ordered '{name}:low<mid<high')"
-        ) from None
+        what = f"column {name!r} is ordered, but the order of its values is not given ({some_of(sorted(levels), 6)})"
+        raise InputError(f"{what}: list them, lowest first, in kinds (--ordered '{name}:low<mid<high')") from None
 
 
 def left_out_of(grid: Grid, asked: ReadOptions) -> dict[str, str]:
@@ -100,15 +89,13 @@ def left_out_of(grid: Grid, asked: ReadOptions) -> dict[str, str]:
     left: dict[str, str] = {}
     for name in asked.ignore:
         made = FEATURE.fullmatch(name)  # one of the features of a column of dates
-        found = [name] if made and made["column"] in grid.written else find_columns(grid.written, name, IGNORED)
+        known = made and made["column"] in grid.written
+        found = [name] if known else find_columns(grid.written, name, "ignore or --drop")
         left |= dict.fromkeys(found, "excluded with ignore (--drop)")
     if asked.only:
         only = {column for name in asked.only for column in find_columns(grid.written, name, "--columns")}
         left |= {name: "not listed in --columns" for name in grid.written if name not in only | left.keys()}
     return left
-
-
-IGNORED = "ignore or --drop"
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,19 +174,17 @@ class Reading:
             import pandas as pd
         except ImportError as error:
             raise InputError('a data frame needs pandas: pip install "fusewise[frames]"') from error
-        columns = {c.name: _typed(c) for c in self.columns if c.used and c.kind != Kind.DATE}
+
+        def typed(column: Column) -> Any:
+            if column.kind == Kind.NUMBER:
+                return column.values
+            if column.is_boolean:
+                return pd.array(column.entries, dtype="boolean")
+            codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
+            return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
+
+        columns = {column.name: typed(column) for column in self.columns if column.used and column.kind != Kind.DATE}
         return pd.DataFrame(columns, index=pd.RangeIndex(self.n_rows))
-
-
-def _typed(column: Column) -> Any:
-    import pandas as pd
-
-    if column.kind == Kind.NUMBER:
-        return column.values
-    if column.is_boolean:
-        return pd.array(column.entries, dtype="boolean")
-    codes = np.where(np.isnan(column.values), -1, column.values).astype(int)
-    return pd.Categorical.from_codes(codes, pd.Index(column.categories), ordered=column.kind == Kind.ORDERED)
 
 
 def read_table(
@@ -271,19 +256,16 @@ def _several(markers: Any) -> tuple[str, ...]:
 
 def read_grid(path: str | Path, asked: ReadOptions) -> Grid:
     """Read the cells of a file of any supported format, or of parts; raise ``InputError`` if there are no rows."""
-    parts = parts_of(path)
-    grid = read_parts(parts, asked) if parts else read_file(path, asked)
+    files: Sequence[str | Path] = parts_of(path) or [path]
+    grids = [read_file(files[0], asked)]
+    alike = replace(asked, sep=asked.sep or grids[0].separator)  # for all parts
+    grids += [read_file(file, alike) for file in files[1:]]
+    grid = joined(zip(map(str, files), grids, strict=True)) if len(files) > 1 else grids[0]
     if grid.n_rows == 0:
         header = some_of([repr(name) for name in grid.written])
-        raise InputError(f"{_shown(path)!r} has a header ({header}) but no rows")
+        shown = "standard input" if str(path) == STANDARD_INPUT else str(path)
+        raise InputError(f"{shown!r} has a header ({header}) but no rows")
     return grid
-
-
-def read_parts(files: Sequence[Path], asked: ReadOptions) -> Grid:
-    """Read the cells of all parts of a table; all have the separator of the first."""
-    first = read_file(files[0], asked)
-    alike = replace(asked, sep=asked.sep or first.separator)
-    return joined(zip(map(str, files), [first, *(read_file(file, alike) for file in files[1:])], strict=True))
 
 
 def read_file(path: str | Path, asked: ReadOptions) -> Grid:
@@ -298,19 +280,8 @@ def read_file(path: str | Path, asked: ReadOptions) -> Grid:
     return read_text(source, asked.sep, asked.skip_rows, asked.comment)
 
 
-def _shown(path: str | Path) -> str:
-    return "standard input" if str(path) == STANDARD_INPUT else str(path)
-
-
 def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Reading:
-    """Read a table with the given options; see ``read_table``.
-
-    Parameters
-    ----------
-    path : the file.
-    asked : the user's options.
-    grid : its cells, if they were read before.
-    """
+    """Read a table with the given options; `grid` has its cells, if they were read before."""
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
     grid = read_grid(path, asked) if grid is None else grid
@@ -337,22 +308,12 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
 
 @dataclass(eq=False)
 class _Decisions:
-    """A table while the kinds of its columns are decided.
-
-    Attributes
-    ----------
-    grid, asked : its cells, and the user's options.
-    told, left : how the user says that columns are read, and why others are left out.
-    missing : the user's markers of missing values in each column.
-    drafts : the cells of each column without markers.
-    decimal : the decimal separator.
-    decided : what each column is, with notes.
-    """
+    """A table while the kinds of its columns are decided."""
 
     grid: Grid
-    told: dict[str, ColumnSpec]
-    left: dict[str, str]
-    missing: dict[str, tuple[str, ...]]
+    told: dict[str, ColumnSpec]  # how the user says that columns are read
+    left: dict[str, str]  # why the user left columns out
+    missing: dict[str, tuple[str, ...]]  # the user's markers of missing values
     drafts: dict[str, Unmarked]
     decimal: str
     decided: dict[str, Decision]
@@ -364,16 +325,20 @@ class _Decisions:
         for where, markers in asked.missing_in.items():
             for name in find_columns(grid.written, where, "missing (--missing)"):
                 missing[name] += tuple(markers)
-        drafts = {name: _unmarked(cells, missing[name], told.get(name)) for name, cells in grid.written.items()}
-        voting = {name: draft.cells for name, draft in drafts.items() if name not in left and _votes(told.get(name))}
+        drafts, voting = {}, {}
+        for name, written in grid.written.items():
+            spec = told.get(name, ColumnSpec(Kind.NUMBER))  # what is undecided says how decimals are written, too
+            draft = unmark(written, (*missing[name], *spec.missing), {level_key(level) for level in spec.levels})
+            drafts[name] = draft
+            if name not in left and spec.kind == Kind.NUMBER:
+                voting[name] = draft.cells
         decimal = asked.decimal or decide_decimal(voting, grid.separator)
         made = cls(grid, told, left, missing, drafts, decimal, {})
-        for name, draft in drafts.items():
-            made.decided[name] = made._decide(name, draft)
+        made.decided = {name: made._decide(name, draft) for name, draft in drafts.items()}
         made._put_levels_back()
-        for name in grid.written:
-            if name in left:
-                made.leave_out(name, left[name])
+        for name, why in left.items():
+            if name in made.decided:  # it may be a feature of dates
+                made.leave_out(name, why)
         return made
 
     def _decide(self, name: str, draft: Unmarked) -> Decision:
@@ -383,7 +348,8 @@ class _Decisions:
 
     def leave_out(self, name: str, why: str, kind: Kind | None = None) -> None:
         """Mark a column as not used, for the given reason."""
-        self.decided[name] = left_out(self.decided[name][0], why, kind), []
+        column, _ = self.decided[name]
+        self.decided[name] = replace(column, used=False, why=why, kind=kind or column.kind), []
 
     def _put_levels_back(self) -> None:
         """Decide again on text columns in which a marker is a category."""
@@ -391,9 +357,9 @@ class _Decisions:
         valued = {name for name, (column, _) in self.decided.items() if _has_values(column)}
         in_values = {word for name in valued for word in self.drafts[name].markers}
         settled = {name for name, kind in self.told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
-        others = valued | settled | self.left.keys()
-        for name in [name for name in self.decided if name not in others]:
-            levels = own_levels(self.drafts[name], everywhere, in_values)
+        for name in self.decided:
+            known = name in valued | settled | self.left.keys()
+            levels = [] if known else own_levels(self.drafts[name], everywhere, in_values)
             if not levels:
                 continue
             again = unmark(self.grid.written[name], self.missing[name], levels)
@@ -413,30 +379,12 @@ class _Decisions:
                 continue
             for name in feature_names(column.name, column.values):
                 cells[name] = feature(name, column.values)
-                spec = date_spec(name, cells[name])
+                months = tuple(month for month in MONTHS if month in set(cells[name]))
+                spec = ColumnSpec(Kind.ORDERED, months) if months else ColumnSpec(Kind.NUMBER)
                 made, _ = decide(name, Unmarked(cells[name]), ".", spec)
                 made = replace(made, day_first=column.day_first, why=f"{made.why}; of {column.name!r}")
-                columns.append(left_out(made, self.left[name]) if name in self.left else made)
+                columns.append(replace(made, used=False, why=self.left[name]) if name in self.left else made)
         return tuple(columns), cells
-
-
-def date_spec(name: str, cells: Cells) -> ColumnSpec:
-    """How a feature of dates is read: a number, or the months that occur in their order."""
-    found = FEATURE.fullmatch(name)
-    if found is None or found["part"] != "month":
-        return ColumnSpec(Kind.NUMBER)
-    return ColumnSpec(Kind.ORDERED, tuple(month for month in MONTHS if month in set(cells)))
-
-
-def _unmarked(written: Cells, missing: Sequence[str], told: ColumnSpec | None) -> Unmarked:
-    if told is None:
-        return unmark(written, missing)
-    return unmark(written, (*missing, *told.missing), {level_key(level) for level in told.levels})
-
-
-def _votes(told: ColumnSpec | None) -> bool:
-    """Whether a column is used to detect the decimal separator of the file."""
-    return told is None or told.kind == Kind.NUMBER
 
 
 def _has_values(column: Column) -> bool:

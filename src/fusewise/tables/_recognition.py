@@ -1,4 +1,4 @@
-"""Columns that are not measurements: identifiers, numbered groups, postcodes, telephone numbers, names and classes.
+"""Columns that are not measurements: identifiers, numbered groups, names of rows and known classes.
 
 Whole numbers name something, instead of measuring it, if the name of their column says so and their values agree, or
 if the values alone can hardly be anything else:
@@ -13,7 +13,7 @@ Numbers that name a few groups, each of several rows, are categories; all others
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ def _words(text: str) -> frozenset[str]:
 #: Words that name an identifier, as the last of a column's name.
 IDENTIFIERS = _words(
     "id ids uid uuid guid identifier idcode idno idnr idnum idx mrn seqn sku barcode ean upc gtin isbn issn ssn imei "
-    "iban vin pk hash doi fips naics"
+    "iban vin pk hash doi fips naics zip zipcode postcode plz postleitzahl phone telephone mobile cellphone fax telefon"
 )
 #: Words that end in "id" and do not mean an identifier; words in -oid (thyroid, steroid) do not, either.
 COMMON_WORDS = _words(
@@ -59,11 +59,8 @@ MEASURES = _words(
     "spend spent sum total turnover usd value views volume wage weight worth year years yr"
 )
 #: The columns that may name the rows, beside those recognised as identifiers.
-ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|(.* )?names?")
+ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|rownames?|(.* )?names?")
 LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
-POSTCODES = re.compile(r"(.* )?(zip|zip ?code|post ?code|postal ?code|plz|postleitzahl|pin ?code)")
-TELEPHONES = re.compile(r"(.* )?(phone|telephone|tel|mobile|cell ?phone|fax|telefon|handy)( ?(no|nr|number))?")
-PHONE = re.compile(r"(\+|00)\d[\d ()/.-]{6,18}\d|\(?0?\d{2,5}\)?[ /.-]\d{3,4}[ .-]\d{3,5}|\(0\d{1,5}\) ?[\d -]{4,12}")
 CODE = re.compile(r"0\d+")
 DIGITS = re.compile(r"\d+")
 FRACTION = re.compile(r"[-+]?\d*[.,]\d*[1-9]\d*")
@@ -93,11 +90,6 @@ def words_of(name: str) -> str:
     return re.sub(r"[\s_.\-/:#]+", " ", parted).strip().lower()
 
 
-def share(cells: Sequence[Any], test: Callable[[Any], bool]) -> float:
-    """The fraction of cells that pass a test."""
-    return sum(map(test, cells)) / len(cells)
-
-
 def are_groups(distinct: int, seen: int) -> bool:
     """Whether so many values in so many rows can be the levels of a category."""
     few = distinct <= min(CATEGORIES, seen // 2)
@@ -110,16 +102,13 @@ def names_something(name: str) -> bool:
     if not words:
         return False
     *before, last = words
-    if words[0] == "id" or _is_identifier(last) or last in ("no", "nr"):
+    ends_in_id = last.endswith("id") and not last.endswith("oid") and last not in COMMON_WORDS
+    if words[0] == "id" or last in IDENTIFIERS or ends_in_id or last in ("no", "nr"):
         return True
     if last == "code":
         return before[-1:] != ["of"]
     numbered = last in NUMBER_WORDS and any(word in THINGS for word in before[-1:])
     return numbered or all(word in THINGS for word in words)
-
-
-def _is_identifier(word: str) -> bool:
-    return word in IDENTIFIERS or (word.endswith("id") and word not in COMMON_WORDS and not word.endswith("oid"))
 
 
 def is_called_class(name: str) -> bool:
@@ -130,67 +119,41 @@ def is_called_class(name: str) -> bool:
 def number_role(name: str, values: Floats, n_rows: int) -> Role | None:
     """Whether whole numbers name something, and why; None if they may be measurements.
 
-    Parameters
-    ----------
-    values : values of the column, NaN if missing; of all rows, or of a sample in their order.
-    n_rows : number of rows of the whole table.
+    `values` are of all rows, or of a sample of the `n_rows` in their order.
     """
     seen = values[~np.isnan(values)]
     if not (np.abs(seen) < 1e30).all() or (seen < 0).any() or (seen != np.floor(seen)).any():
         return None
-    called = words_of(name)
-    if POSTCODES.fullmatch(called):
-        return "identifier", "postcodes, by the name of the column: places, not amounts"
-    if TELEPHONES.fullmatch(called) and (seen >= 1e5).all():
-        return "identifier", "telephone numbers, by the name of the column"
     distinct, whole_table = len(np.unique(seen)), round(n_rows * len(seen) / max(len(values), 1))
     if distinct <= 2:
         return None
     groups = are_groups(distinct, whole_table)
     # A few small numbers from zero count something: the members of a family, the cases of a district.
     if names_something(name) and not (groups and seen.min() == 0):
-        return _role("whole numbers", distinct, len(seen), ", recognised by the name of the column", groups=groups)
-    if any(word in MEASURES for word in called.split()):
+        return _role("whole numbers", ", recognised by the name of the column", distinct, len(seen), groups=groups)
+    if MEASURES.intersection(words_of(name).split()):
         return None
-    if len(seen) >= LEAST_COUNTED and _counts_rows(seen, whole_table):
+    steps = np.diff(seen)
+    monotone = (steps > 0).all() or (steps < 0).all()
+    if len(seen) >= LEAST_COUNTED and monotone and np.ptp(seen) < MOST_SKIPPED * whole_table:
         return "identifier", "row numbers: whole numbers that increase from row to row"
     if len(seen) > 1 and seen.min() >= LONG_CODE and np.mean(seen % 100 == 0) <= MOST_ROUNDED:
-        return _role("whole numbers of ten or more digits", distinct, len(seen), groups=groups)
+        return _role("whole numbers of ten or more digits", "", distinct, len(seen), groups=groups)
     return None
 
 
-def _role(what: str, distinct: int, seen: int, how: str = "", *, groups: bool) -> Role:
+def _role(what: str, how: str, distinct: int, seen: int, *, groups: bool) -> Role:
     if groups:
         return "category", f"{what} that name groups{how}"
-    if distinct >= NEARLY_ALL * seen:
-        rows = "every row" if distinct == seen else "nearly every row"
-        return "identifier", f"{what} that differ in {rows}{how}"
-    return "identifier", f"{what} that name {distinct:,} groups or things{how}"
-
-
-def _counts_rows(seen: Floats, n_rows: int) -> bool:
-    """Whether whole numbers increase (or decrease) from row to row, and few are left out."""
-    steps = np.diff(seen)
-    return bool(((steps > 0).all() or (steps < 0).all()) and np.ptp(seen) < MOST_SKIPPED * n_rows)
-
-
-def text_role(name: str, seen: Sequence[Any]) -> tuple[str, str] | None:
-    """Telephone numbers and postcodes among text, and the reason; None otherwise."""
-    texts = [str(cell) for cell in seen]
-    called = words_of(name)
-    if POSTCODES.fullmatch(called) and share(texts, lambda text: any(map(str.isdigit, text))) > 0.8:
-        return "identifier", "postcodes, by the name of the column: places, not amounts"
-    named = TELEPHONES.fullmatch(called) and share(texts, lambda text: sum(map(str.isdigit, text)) >= 6) > 0.8
-    if named or share(texts, lambda text: PHONE.fullmatch(text) is not None) > 0.8:
-        return "identifier", "telephone numbers"
-    return None
+    rows = "every row" if distinct == seen else "nearly every row"
+    says = f"differ in {rows}" if distinct >= NEARLY_ALL * seen else f"name {distinct:,} groups or things"
+    return "identifier", f"{what} that {says}{how}"
 
 
 def are_codes(seen: Sequence[Any]) -> bool:
     """Whether a column contains only digits, some with leading zeros, as codes have and amounts do not."""
-    texts = [cell for cell in seen if isinstance(cell, str)]
-    coded = any(CODE.fullmatch(text) for text in texts)
-    return coded and len(texts) == len(seen) and all(DIGITS.fullmatch(text) for text in texts)
+    only_digits = all(isinstance(cell, str) and DIGITS.fullmatch(cell) for cell in seen)
+    return only_digits and any(CODE.fullmatch(text) for text in seen)
 
 
 def column_or_none(cells: dict[str, Cells], asked: str, option: str) -> str | None:
@@ -199,14 +162,10 @@ def column_or_none(cells: dict[str, Cells], asked: str, option: str) -> str | No
 
 
 def names_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[False] | None) -> str | None:
-    """The column with the row names: the requested one, or one without repeats that has a typical name or is text.
+    """The column with the row names: the requested one, or one of `left` without repeats, typical by name or text.
 
     Words come before numbers: a count of the rows says less than a column of names. Without a typical name, a column
     of text names the rows if it is the first, or the first after a count of the rows.
-
-    Parameters
-    ----------
-    left : columns to choose from.
     """
     if asked is not None:
         return column_or_none(cells, asked, "--names") if asked else None
@@ -224,26 +183,21 @@ def _may_name_rows(name: str) -> bool:
 
 def _all_different(cells: Cells) -> bool:
     """Whether no cell is missing, none repeats, and none has a fraction, as measurements have."""
-    if any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells):
-        return False
-    return len(set(map(str, cells))) == len(cells)
+    told = not any(cell is None or FRACTION.fullmatch(str(cell)) for cell in cells)
+    return told and len(set(map(str, cells))) == len(cells)
 
 
 def _are_words(cells: Cells) -> bool:
-    if not all(isinstance(cell, str) for cell in cells) or np.mean([len(cell) for cell in cells]) > LONGEST_NAME:
-        return False
-    return all(decimal_sign(cell) is None for cell in cells)
+    short = all(isinstance(cell, str) for cell in cells) and sum(map(len, cells)) <= LONGEST_NAME * len(cells)
+    return short and all(decimal_sign(cell) is None for cell in cells)
 
 
 def labels_column(cells: dict[str, Cells], left: list[str], asked: str | Literal[False] | None) -> str | None:
     """The column of known classes: the requested one, or the first with a typical name whose values repeat."""
     if asked is not None:
         return column_or_none(cells, asked, "--labels") if asked else None
-    for name in filter(is_called_class, left):
-        distinct = len({*map(str, cells[name]), "None"}) - 1
-        if 2 <= distinct <= len(cells[name]) / 2:
-            return name
-    return None
+    n_classes = ((name, len({*map(str, cells[name]), "None"}) - 1) for name in filter(is_called_class, left))
+    return next((name for name, k in n_classes if 2 <= k <= len(cells[name]) / 2), None)
 
 
 def row_names(cells: dict[str, Cells], column: str | None, n_rows: int) -> Cells:

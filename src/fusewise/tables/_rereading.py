@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from fusewise.kernels import Floats
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
 from fusewise.tables._cells import marker_of, read_numbers, unit_of, unmark
@@ -63,20 +63,13 @@ class PartReader:
 
     Numbers are float64, categories objects (text), ordered ones an ordered ``category``, flags ``boolean``. The index
     has the names of the rows, or their numbers in the part from 1.
-
-    Attributes
-    ----------
-    columns : the columns that are used, as in a sample of the rows (without these).
-    first, header : a part, and the columns that every part has.
-    asked : options for reading, with the separators of the sample.
-    names : the column with the names of the rows, if there is one.
     """
 
-    columns: tuple[Column, ...]
-    first: str
-    header: tuple[str, ...]
-    asked: ReadOptions
-    names: str | None
+    columns: tuple[Column, ...]  # as in a sample of the rows, without these
+    first: str  # a part
+    header: tuple[str, ...]  # the columns that every part has
+    asked: ReadOptions  # with the separators of the sample
+    names: str | None  # the column with the names of the rows
 
     @classmethod
     def like(cls, sample: Reading, first: Path, asked: ReadOptions) -> PartReader:
@@ -103,19 +96,18 @@ class PartReader:
         """Numbers stay numbers; cells of other columns, and numbers that may be markers, are read one by one."""
         frame = frame_of_parquet(file)
         refuse_other_columns(str(file), list(frame.columns), self.first, list(self.header))
-        fast = [column for column in self.columns if self._is_plain(column, frame)]
-        values = {column.name: _numbers(file, column, frame[column.name]) for column in fast}
-        others = [column for column in self.columns if column.name not in values]
-        plain = [name for name in frame.columns if name not in values]
-        cells = grid_of_frame(str(file), frame[plain])
-        read = self._read(file, cells, others) if others and len(frame) else {}
-        return self._framed(values | read, self._index(cells.written, len(frame)))
-
-    def _is_plain(self, column: Column, frame: Any) -> bool:
-        """Whether a column holds numbers, none of which can be a marker."""
-        if column.kind != Kind.NUMBER or column.missing or column.name not in frame.columns:
-            return False
-        return frame[column.name].dtype.kind in "iuf" and column.name != self.names
+        fast, others = {}, []
+        for column in self.columns:
+            cells = frame.get(column.name)  # None: a feature of dates
+            if column.kind == Kind.NUMBER and not column.missing and cells is not None and cells.dtype.kind in "iuf":
+                fast[column.name] = cells.to_numpy(float, na_value=np.nan)
+                with _in_part(file):
+                    refuse_too_large(replace(column, values=fast[column.name]))
+            else:
+                others.append(column)
+        grid = grid_of_frame(str(file), frame.drop(columns=list(fast)))
+        read = self._read(file, grid, others) if others and len(frame) else {}
+        return self._framed(fast | read, self._index(grid.written, len(frame)))
 
     def _read(self, file: Path, grid: Grid, columns: Sequence[Column]) -> dict[str, Any]:
         """The entries of columns, as their kinds say."""
@@ -125,12 +117,10 @@ class PartReader:
         decimal = self.asked.decimal or "."
         told = {column.name: _as_sampled(column, grid.written[column.name], decimal) for column in columns}
         asked = replace(self.asked, kinds=told, only=list(told), names=False, labels=False, sep=None)
-        try:
+        with _in_part(file):
             found = read(file, asked, grid)
-        except InputError as error:
-            raise InputError(f"{str(file)!r}: {error}") from error
-        made = {column.name: column for column in found.columns if column.name in told}
-        return {column.name: _entries(file, column, made[column.name], found.cells[column.name]) for column in columns}
+            made = {column.name: column for column in found.columns if column.name in told}
+            return {column.name: _entries(column, made[column.name], found.cells[column.name]) for column in columns}
 
     def _index(self, cells: Mapping[str, Cells], n_rows: int) -> Any:
         import pandas as pd
@@ -146,10 +136,8 @@ class PartReader:
         made = {}
         for column in self.columns:
             values = entries.get(column.name, [])
-            dtype: Any = {Kind.NUMBER: float}.get(column.kind, object)
-            if column.is_boolean:
-                dtype = "boolean"
-            elif column.kind == Kind.ORDERED:
+            dtype: Any = "boolean" if column.is_boolean else float if column.kind == Kind.NUMBER else object
+            if column.kind == Kind.ORDERED:
                 known = [level_key(level) for level in column.categories]
                 new = {value for value in values if value is not None} - set(known)
                 dtype = pd.CategoricalDtype(sorted([*known, *new], key=float) if new else known, ordered=True)
@@ -163,8 +151,8 @@ def _as_sampled(column: Column, cells: Cells, decimal: str) -> ColumnSpec:
     open_ended = column.kind == Kind.CATEGORY or (column.kind == Kind.FLAG and not column.is_boolean)
     if column.has_numbers and (open_ended or column.kind == Kind.ORDERED):
         values = read_numbers(unmark(cells, column.missing).cells, decimal).values
-        levels += tuple(_whole(value) for value in np.unique(values[~np.isnan(values)]) if value not in levels)
-        levels = tuple(sorted(levels))
+        new = sorted({*values[~np.isnan(values)].tolist()} - {*levels})
+        levels = tuple(sorted((*levels, *(int(value) if value.is_integer() else value for value in new))))
     elif open_ended:
         known = {level_key(level) for level in levels}
         words = {level_key(cell).strip() for cell in cells if cell is not None}
@@ -172,35 +160,29 @@ def _as_sampled(column: Column, cells: Cells, decimal: str) -> ColumnSpec:
     return ColumnSpec(column.kind, levels, fixed=True, on_error="raise", missing=column.missing)
 
 
-def _whole(value: float) -> float | int:
-    return int(value) if float(value).is_integer() else float(value)
-
-
-def _numbers(file: Path, column: Column, cells: Any) -> Floats:
-    values: Floats = cells.to_numpy(float, na_value=np.nan)
+@contextmanager
+def _in_part(file: Path) -> Iterator[None]:
+    """Name the part in an error."""
     try:
-        refuse_too_large(replace(column, values=values))
+        yield
     except InputError as error:
         raise InputError(f"{str(file)!r}: {error}") from error
-    return values
 
 
-def _entries(file: Path, column: Column, made: Column, cells: Cells) -> Any:
+def _entries(column: Column, made: Column, cells: Cells) -> Any:
     """The entries of a column of a part: numbers, flags, or the levels as text."""
     if column.kind == Kind.NUMBER:
         if made.affix != column.affix and any(made.affix) and not np.isnan(made.values).all():
-            raise InputError(
-                f"{str(file)!r}: column {column.name!r} has numbers such as {''.join(made.affix)!r} beside them, "
-                f"in other parts {''.join(column.affix)!r}: convert them to one unit"
-            )
+            here, elsewhere = "".join(made.affix), "".join(column.affix)
+            what = f"numbers such as {here!r} beside them, in other parts {elsewhere!r}"
+            raise InputError(f"column {column.name!r} has {what}: convert them to one unit")
         return made.values
     unknown = np.flatnonzero(np.isnan(made.values) & np.array([cell is not None for cell in cells]))
     if len(unknown):
         levels = some_of([repr(level) for level in column.categories], 6)
         raise InputError(
-            f"{str(file)!r}: column {column.name!r}, row {unknown[0] + 1}: {cells[unknown[0]]!r} is not one of the "
-            f"values in a sample of the parts ({levels}): specify the column with --category or --ordered, or list "
-            "it in --missing"
+            f"column {column.name!r}, row {unknown[0] + 1}: {cells[unknown[0]]!r} is not one of the values in a sample "
+            f"of the parts ({levels}): specify the column with --category or --ordered, or list it in --missing"
         )
     if column.is_boolean:
         return made.entries
@@ -209,22 +191,17 @@ def _entries(file: Path, column: Column, made: Column, cells: Cells) -> Any:
 
 @dataclass(frozen=True)
 class Known:
-    """A column as it was when the model was fitted: its code, additional markers, unit (None: unknown), its dates."""
+    """A column as it was when the model was fitted; `missing` are additional markers."""
 
     code: ColumnCode
     missing: Sequence[str] = ()
-    unit: str | None = None
+    unit: str | None = None  # None: unknown
     day_first: bool = False
 
     @property
     def name(self) -> str:
         """Name of the column."""
         return self.code.name
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the column."""
-        return Kind(self.code.kind)
 
     def told(self, cells: Iterable[Any], on_error: Literal["raise", "missing"]) -> ColumnSpec:
         """How to read the column in a new table, where it has these cells."""
@@ -236,7 +213,7 @@ class Known:
             known = {level_key(level) for level in levels}
             given = {level_key(cell).strip() for cell in cells if cell is not None}
             levels += tuple(sorted(word for word in given - known if marker_of(word) is None))
-        return ColumnSpec(self.kind, levels, fixed=True, on_error=on_error, missing=tuple(self.missing))
+        return ColumnSpec(Kind(self.code.kind), levels, fixed=True, on_error=on_error, missing=tuple(self.missing))
 
 
 def as_extra(table: Reading) -> dict[str, Any]:
@@ -257,15 +234,9 @@ def recode(
 ) -> Reading:
     """Read a table with the columns of a model, in its order, and with notes on what did not match.
 
-    Columns that are not in the table, and categories that did not occur in the fit, count as missing.
-
-    Parameters
-    ----------
-    model : the fitted estimator.
-    extra : the result of ``as_extra`` from the fit; empty for a model that was fitted in Python.
-    path : the new table.
-    asked : the user's options for reading it.
-    on_error : whether a cell that is not a number in a numeric column is an error, or a missing value.
+    Columns that are not in the table, and categories that did not occur in the fit, count as missing. `extra` is what
+    ``as_extra`` said of the fit, empty for a model that was fitted in Python; `on_error` is for cells that are not
+    numbers in a numeric column.
     """
     grid = read_grid(path, asked)
     known = _known(model, extra, path, grid, asked)
@@ -277,13 +248,13 @@ def recode(
     told = {column.name: column.told(grid.written[column.name], on_error) for column in here}
     # Other columns must not influence how numbers are read.
     table = read(path, replace(asked, kinds=told, only=list(told), names=False, labels=False), grid)
-    read_here = {column.name: column for column in table.columns}
+    read_here = {column.name: column for column in table.columns if column.name in told}
     columns, absent = [], []
     for column in known:
-        made = read_here.get(column.name) if column.name in told else None
+        made = read_here.get(column.name)
         if made is None:
             absent.append(f"column {column.name!r} is not in the table: treated as missing")
-            made = Column(column.name, column.kind, np.full(table.n_rows, np.nan), column.code.spelling)
+            made = Column(column.name, Kind(column.code.kind), np.full(table.n_rows, np.nan), column.code.spelling)
         _refuse_other_units(column, made)
         columns.append(made)
     others = [column for column in table.columns if column.name not in told]
@@ -296,14 +267,10 @@ def _refuse_other_units(known: Known, column: Column) -> None:
     if known.unit is None or unit == known.unit or np.isnan(column.values).all():
         return
     if "%" in (unit, known.unit) or (unit and known.unit):
+        now, then = (f"numbers in {unit}" if unit else "numbers without a unit" for unit in (unit, known.unit))
         raise InputError(
-            f"column {column.name!r} contains {_in(unit)}, but contained {_in(known.unit)} when the model was fitted: "
-            "convert them"
+            f"column {column.name!r} contains {now}, but contained {then} when the model was fitted: convert them"
         )
-
-
-def _in(unit: str) -> str:
-    return f"numbers in {unit}" if unit else "numbers without a unit"
 
 
 def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: ReadOptions) -> list[Known]:
@@ -315,10 +282,7 @@ def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, aske
     if encoder is not None:
         codes = [replace(code, name=str(name)) for code, name in zip(encoder.columns, names, strict=True)]
     try:
-        read_as = {
-            column["name"]: (column["missing"], column["unit"], column["day_first"])
-            for column in extra.get("reading", ())
-        }
+        read_as = {c["name"]: (c["missing"], c["unit"], c["day_first"]) for c in extra.get("reading", ())}
     except (TypeError, KeyError) as error:
         raise InputError(f"the model's columns cannot be read: {error}") from error
     return [Known(code, *read_as.get(code.name, ())) for code in codes]

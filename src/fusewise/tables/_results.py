@@ -10,7 +10,6 @@ import numpy as np
 
 from fusewise.kernels import Floats
 from fusewise.observations import Entries, ValueRanges
-from fusewise.tables._codes import ColumnCode
 from fusewise.tables._columns import Column
 from fusewise.tables._encoder import FrameEncoder
 from fusewise.tables._grid import Cells, Dialect
@@ -18,13 +17,9 @@ from fusewise.tables._reading import Reading
 
 
 def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[str, Cells]:
-    """The user's table with its missing values filled in; observed cells and unused columns stay as they were.
+    """The user's table with its missing values taken from the completed features of all rows.
 
-    Parameters
-    ----------
-    table : as read.
-    encoder : how its columns were encoded.
-    completed : the features of all rows, without missing values.
+    Observed cells and unused columns stay as they were.
     """
     filled = dict(table.written)
     for column, (code, features) in zip(table.used, encoder.by_column(completed), strict=True):
@@ -33,19 +28,16 @@ def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[s
             continue
         cells = table.written[column.name].copy()
         before, after = column.affix  # "$" or " kg", as written with the observed numbers
-        for row, word in zip(missing, _words(column, code, features[missing]), strict=True):
+        if code.kind == "number":
+            words = _numbers(column, code.decode(features[missing]))
+        else:
+            spelling = dict(zip(code.levels, code.spelling, strict=True))
+            words = [spelling[level] for level in code.entries(features[missing])]
+        for row, word in zip(missing, words, strict=True):
             shown = in_dialect(word, table.dialect)
             cells[row] = f"{before}{shown}{after}" if before or after else shown
         filled[column.name] = cells
     return filled
-
-
-def _words(column: Column, code: ColumnCode, features: Floats) -> list[Any]:
-    """The entries that features stand for, as the column would have them written."""
-    if code.kind == "number":
-        return _numbers(column, code.decode(features))
-    spelling = dict(zip(code.levels, code.spelling, strict=True))
-    return [spelling[level] for level in code.entries(features)]
 
 
 def _numbers(column: Column, values: Floats) -> list[Any]:
@@ -72,12 +64,8 @@ def center_table(
 ) -> dict[str, Cells]:
     """Cluster centres by feature, in the user's units, beside means and medians of the observed values, if known.
 
-    For categories the share of each level, at the centre and among the observed values.
-
-    Parameters
-    ----------
-    centers : K x P, in the units of the model.
-    observed : the means and medians of the observed values, likewise; NaN if there are none.
+    For categories the share of each level, at the centre and among the observed values. `observed` are their means
+    and medians, K x P in the units of the model like `centers`; NaN if there are none.
     """
     features: dict[str, list[Any]] = {}
     parts = (encoder.by_column(values) for values in (centers, *observed))
@@ -91,13 +79,12 @@ def center_table(
                 name = free_name(feature + kind, features)  # a column may be named like a level of another
                 # Shrinkage can leave a share slightly outside [0, 1].
                 shown = np.clip(values[:, j], 0, 1) if code.has_shares else values[:, j]
-                features[name] = [_shown(float(value), digits, table.dialect) for value in shown]
+                features[name] = [
+                    None if np.isnan(value) else in_dialect(round(float(value), digits), table.dialect)
+                    for value in shown
+                ]
     leading = {free_name("cluster", features): list(range(len(sizes))), free_name("size", features): sizes}
     return {name: np.array(cells, dtype=object) for name, cells in (leading | features).items()}
-
-
-def _shown(value: float, digits: int, dialect: Dialect) -> Any:
-    return None if np.isnan(value) else in_dialect(round(value, digits), dialect)
 
 
 def in_dialect(word: Any, dialect: Dialect) -> Any:

@@ -29,20 +29,12 @@ CHUNK, LARGEST_SHARE = 2**20, 0.25
 
 @dataclass(frozen=True)
 class Source:
-    """The content of a file.
-
-    Attributes
-    ----------
-    name : the path as given, for messages.
-    suffix : suffix of the file name in lower case, without that of a compression.
-    data : its bytes, decompressed.
-    part : the text after ``::``: a table of a database, a sheet, or a file of a zip archive.
-    """
+    """The content of a file, decompressed; `name` is the path as given."""
 
     name: str
-    suffix: str
+    suffix: str  # in lower case, without that of a compression
     data: bytes
-    part: str | None = None
+    part: str | None = None  # after ``::``: a table of a database, a sheet, or a file of a zip archive
 
 
 def file_and_part(path: str | Path) -> tuple[Path, str | None]:
@@ -60,14 +52,13 @@ def files_of(path: str | Path) -> list[Path]:
 
 
 def stem_of(path: str | Path) -> str:
-    """The stem of the names of results: ``data`` for data.csv.gz, the table for a database, ``stdin`` for ``-``.
-
-    For a table in parts it is ``part`` of part-*.csv, or the name of the folder.
-    """
+    """What names the results: ``data`` for data.csv.gz, ``part`` for part-*.csv, a folder, the table of a database."""
     if str(path) == STANDARD_INPUT:
         return "stdin"
+    if Path(path).is_dir():
+        return Path(path).resolve().name or "parts"
     if parts_of(path):
-        return parts_stem(path)
+        return re.split(r"[*?\[]", Path(path).name)[0].rstrip("-_.") or "parts"
     file, part = file_and_part(path)
     name = PurePath(part or file.name)
     while name.suffix.lower() in COMPRESSED_SUFFIXES and PurePath(name.stem).suffix:
@@ -81,25 +72,19 @@ def open_source(path: str | Path) -> Source:
     if str(path) == STANDARD_INPUT:
         source = Source("standard input", "", sys.stdin.buffer.read())
     else:
-        source = Source(str(path), file.suffix.lower(), _bytes_of(file), part)
-    for _ in range(3):  # a compressed file inside a zip archive, at most
-        source, before = _decompressed(source, file), source
-        if source is before:
-            break
+        if not file.exists():
+            raise InputError(f"file {str(file)!r} does not exist")
+        if file.is_dir():
+            raise InputError(f"{str(file)!r} is a folder: expected {READABLE}")
+        try:
+            source = Source(str(path), file.suffix.lower(), file.read_bytes(), part)
+        except OSError as error:
+            raise InputError(f"cannot read {str(file)!r}: {error.strerror}") from error
+    for _ in range(2):  # a compressed file inside a zip archive, at most
+        source = _decompressed(source, file)
     if not source.data.strip():
         raise InputError(f"{source.name!r} is empty")
     return source
-
-
-def _bytes_of(file: Path) -> bytes:
-    if not file.exists():
-        raise InputError(f"file {str(file)!r} does not exist")
-    if file.is_dir():
-        raise InputError(f"{str(file)!r} is a folder: expected {READABLE}")
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {str(file)!r}: {error.strerror}") from error
 
 
 def _decompressed(source: Source, file: Path) -> Source:
@@ -163,7 +148,7 @@ def _zstd(file: io.BytesIO) -> Any:
 
 #: First bytes of a compressed file, name of the compression, and function to open it.
 COMPRESSIONS: tuple[tuple[bytes, str, Callable[[io.BytesIO], Any]], ...] = (
-    (b"\x1f\x8b", "gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"\x1f\x8b", "gzip", gzip.open),
     (b"\xfd7zXZ\x00", "xz", lzma.LZMAFile),
     (b"BZh", "bzip2", bz2.BZ2File),
     (b"\x28\xb5\x2f\xfd", "zstd", _zstd),
@@ -196,13 +181,6 @@ def parts_of(path: str | Path) -> list[Path]:
     return files
 
 
-def parts_stem(path: str | Path) -> str:
-    """What names results of a table in parts: its folder, or the start of a pattern without signs at its end."""
-    if Path(path).is_dir():
-        return Path(path).resolve().name or "parts"
-    return re.split(r"[*?\[]", Path(path).name)[0].rstrip("-_.") or "parts"
-
-
 def format_of(file: Path) -> str | None:
     """The format of a part, "Parquet" or "text", by the suffix; None for other files."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
@@ -217,10 +195,9 @@ def _order(file: Path) -> list[Any]:
 
 
 def _refuse_mixtures(files: list[Path]) -> None:
-    kinds = [format_of(file) for file in files]
-    other = next((file for file, kind in zip(files, kinds, strict=True) if kind is None), None)
-    if other is not None:
-        raise InputError(f"{str(other)!r} cannot be a part of a table: parts are Parquet or CSV files")
-    if len(set(kinds)) > 1:
-        first, second = files[0], next(file for file, kind in zip(files, kinds, strict=True) if kind != kinds[0])
-        raise InputError(f"the parts {str(first)!r} and {str(second)!r} have different formats: use one of them")
+    first = {format_of(file): file for file in reversed(files)}
+    if None in first:
+        raise InputError(f"{str(first[None])!r} cannot be a part of a table: parts are Parquet or CSV files")
+    if len(first) > 1:
+        shown = " and ".join(sorted(repr(str(file)) for file in first.values()))
+        raise InputError(f"the parts {shown} have different formats: use one of them")

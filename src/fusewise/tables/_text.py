@@ -6,10 +6,8 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._grid import READABLE, Grid, by_column, titles_above
@@ -37,40 +35,34 @@ MARKS = (
 
 
 def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, comment: str | None = None) -> Grid:
-    """Read a text table.
-
-    Parameters
-    ----------
-    sep : field separator; None: detected.
-    skip_rows : number of lines above the header; 0: titles are detected.
-    comment : lines that start with it are left out; None: ``#``, if the file starts with it.
-    """
+    """Read a text table; its separator, titles and comments (``#``) are detected unless they are given."""
     text, notes = decode(source)
     given = re.match(r"sep=([,;\t|])\r?\n", text)  # a line for Excel
     # Lines are made blank, not deleted, so that messages have their numbers.
     text = _blanked(text, set(range(max(skip_rows, 1 if given else 0))))
     text, remarks = _without_comments(text, comment)
     if not text.strip():
-        raise InputError(f"{source.name!r} is empty")
-    separator = _as_separator(sep) if sep is not None else given[1] if given else _separator(source, text)
+        raise InputError(f"{source.name!r} has no lines but those left out (--skip-rows, --comment)")
+    if sep is None:
+        separator = given[1] if given else _separator(source, text)
+    else:
+        separator = {"tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}.get(sep.lower(), sep)
+        if len(separator) != 1 or separator in '"\r\n':
+            raise InputError(f"sep (--sep) {sep!r}: expected one character, such as ',', ';', '|' or 'tab'")
     numbered = _numbered_records(source.name, text, separator)
     above = 0 if skip_rows else titles_above([row for _, row in numbered])
-    titles = [f"the lines above the header were left out: {_quoted(row for _, row in numbered[:above])}"] * (above > 0)
+    titles = [repr(" ".join(cell.strip() for cell in row if cell.strip())) for _, row in numbered[:above]]
+    left_out = [f"the lines above the header were left out: {some_of(titles, 3)}"] * (above > 0)
     header, rows, more = _split(source.name, numbered[above:], separator)
     written, renamed = by_column(header, rows)
-    return Grid(written, separator, notes=[*notes, *remarks, *titles, *more, *renamed])
-
-
-def _quoted(rows: Iterable[list[str]]) -> str:
-    return some_of([repr(" ".join(cell.strip() for cell in row if cell.strip())) for row in rows], 3)
+    return Grid(written, separator, notes=[*notes, *remarks, *left_out, *more, *renamed])
 
 
 def _blanked(text: str, which: set[int]) -> str:
     """The text with some lines, numbered from 0, made blank."""
     if not which:
         return text
-    lines = text.splitlines(keepends=True)
-    return "".join("\n" if k in which else line for k, line in enumerate(lines))
+    return "".join("\n" if k in which else line for k, line in enumerate(text.splitlines(keepends=True)))
 
 
 def _without_comments(text: str, comment: str | None) -> tuple[str, list[str]]:
@@ -116,7 +108,10 @@ def decode(source: Source) -> tuple[str, list[str]]:
         if not error.encoding.startswith("utf-8"):
             name = encoding.upper()
             raise InputError(f"{source.name!r} starts as {name} but is not valid: save it as UTF-8") from error
-        text, read_as = _western(data)
+        try:  # the encodings of Western European spreadsheets; the second one never fails
+            text, read_as = data.decode("cp1252"), "Windows-1252"
+        except UnicodeDecodeError:
+            text, read_as = data.decode("latin-1"), "Latin-1"
         where = f"byte {error.start + 1}"
         notes.append(f"not UTF-8 ({where}): read as {read_as}; save it as UTF-8 if characters look wrong")
     if re.search(r"[\x00-\x08\x0e-\x1f]", text):
@@ -140,21 +135,6 @@ def _without_mark(data: bytes) -> str:
     return "utf-8-sig"
 
 
-def _western(data: bytes) -> tuple[str, str]:
-    """Decode with the encodings of Western European spreadsheets, and name the one used; never fails."""
-    try:
-        return data.decode("cp1252"), "Windows-1252"
-    except UnicodeDecodeError:
-        return data.decode("latin-1"), "Latin-1"
-
-
-def _as_separator(sep: str) -> str:
-    separator = {"tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}.get(sep.lower(), sep)
-    if len(separator) != 1 or separator in '"\r\n':
-        raise InputError(f"sep (--sep) {sep!r}: expected one character, such as ',', ';', '|' or 'tab'")
-    return separator
-
-
 def _separator(source: Source, text: str) -> str:
     """The separator that splits most lines into equally many fields; in case of ties, into the most.
 
@@ -166,8 +146,8 @@ def _separator(source: Source, text: str) -> str:
 
     def fit(separator: str) -> tuple[float, float, int]:
         try:
-            counts = [len(row) for row in islice(_records(text, separator), SAMPLE) if row]
-        except csv.Error:
+            counts = [len(row) for _, row in islice(_records(text, separator), SAMPLE) if row]
+        except _NotRecords:
             return 0.0, 0.0, 1
         usual = Counter(counts).most_common(1)[0][0]
         exact = sum(n == usual for n in counts) / len(counts)
@@ -181,8 +161,8 @@ def _separator(source: Source, text: str) -> str:
 def _is_spaced(text: str) -> bool:
     """Whether blanks separate the fields of a table."""
     try:
-        rows = [row for row in islice(_records(text, " "), SAMPLE) if row]
-    except csv.Error:
+        rows = [row for _, row in islice(_records(text, " "), SAMPLE) if row]
+    except _NotRecords:
         return False
     body = rows[1 + titles_above(rows) :]
     if len(body) < 2 or len(body[0]) < 2 or len({len(row) for row in body}) > 1:
@@ -190,31 +170,29 @@ def _is_spaced(text: str) -> bool:
     return any(all(_is_number(row[k]) or row[k] in ("", ".", "NA") for row in body) for k in range(len(body[0])))
 
 
-def _records(text: str, separator: str) -> Any:
-    """Fields as written; spaces before a field are dropped only if a quote follows them, or if they separate fields."""
+def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The number of the last line of each record, and its fields as written.
+
+    Spaces before a field are dropped only if a quote follows them, or if they separate fields.
+    """
     if separator == " ":
         if aligned := _aligned(text):
-            return aligned
+            yield from enumerate(aligned, 1)
+            return
         text = "\n".join(line.strip().replace("\t", " ") for line in text.splitlines())
     spaced = separator == " " or re.search(rf'{re.escape(separator)} +"', text) is not None
-    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=spaced)
+    try:
+        yield from ((reader.line_num, row) for row in reader)
+    except csv.Error as error:
+        raise _NotRecords(f"line {reader.line_num}: {error}") from error
 
 
-@dataclass
-class _Aligned:
-    """Records of lines whose fields start, or end, below each other; with the number of the line, as csv's reader."""
-
-    lines: list[str]
-    fields: list[tuple[int, int]]
-    line_num: int = 0
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for line in self.lines:
-            self.line_num += 1
-            yield [line[start:stop].strip() for start, stop in self.fields] if line.strip() else []
+class _NotRecords(ValueError):
+    """Lines that cannot be split into fields."""
 
 
-def _aligned(text: str) -> _Aligned | None:
+def _aligned(text: str) -> list[list[str]] | None:
     """Fields between the columns of blanks that all lines share, if fields have blanks inside or are empty."""
     lines = [line.expandtabs() for line in text.splitlines()]
     filled = [line for line in lines if line.strip()]
@@ -224,16 +202,16 @@ def _aligned(text: str) -> _Aligned | None:
     width = max(map(len, filled), default=0)
     used = [any(line[k : k + 1].strip() for line in filled) for k in range(width)]
     starts = [k for k in range(width) if used[k] and (k == 0 or not used[k - 1])]
-    return _Aligned(lines, list(zip(starts, [*starts[1:], width], strict=True))) if len(starts) > 1 else None
+    fields = list(zip(starts, [*starts[1:], width], strict=True))
+    rows = [[line[start:stop].strip() for start, stop in fields] if line.strip() else [] for line in lines]
+    return rows if len(starts) > 1 else None
 
 
 def _numbered_records(source: str, text: str, separator: str) -> Numbered:
-    """The records of a text with the numbers of their lines."""
-    reader = _records(text, separator)
     try:
-        numbered = [(reader.line_num, row) for row in reader if row]
-    except csv.Error as error:
-        raise InputError(f"{source!r}, line {reader.line_num}: {error}") from error
+        numbered = [(line, row) for line, row in _records(text, separator) if row]
+    except _NotRecords as error:
+        raise InputError(f"{source!r}, {error}") from error
     if text.count('"') % 2 and "\n" in numbered[-1][1][-1]:
         start = numbered[-2][0] + 1 if len(numbered) > 1 else 1
         raise InputError(f"{source!r}, line {start}: a quote is opened but not closed; close or remove it")
@@ -248,7 +226,7 @@ def _split(source: str, numbered: Numbered, separator: str) -> tuple[list[str], 
             raise InputError(
                 f"{source!r}, line {line}: {counted(len(row), 'field')}, but the header has {len(header)} "
                 f"(separator {separator!r}); put the field in quotes, set sep (--sep), or leave out lines above the "
-                "header (--skip-rows)"
+                "header (--skip-rows) or comments (--comment)"
             )
     return header, [row for _, row in body], notes
 
