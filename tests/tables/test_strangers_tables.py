@@ -93,7 +93,7 @@ FRAMES = {
     "dates": ({"when": DAYS.strftime("%Y-%m-%d")}, WHEN),
     "American dates": ({"when": DAYS.strftime("%m/%d/%Y")}, WHEN),
     "German dates": ({"when": DAYS.strftime("%d.%m.%Y")}, WHEN),
-    "dates in words": (SCORE | {"when": DAYS.strftime("%d %b %Y")}, {"score": "number"} | WHEN),
+    "dates in words": ({"when": DAYS.strftime("%d %b %Y")}, WHEN),
     "dates as numbers": ({"when": DAYS.strftime("%Y%m%d")}, WHEN),
     "seconds since 1970": ({"when": (DAYS - pd.Timestamp(0)) // pd.Timedelta("1s")}, WHEN),
     "dates and times": (SCORE | {"when": (DAYS + pd.to_timedelta(np.arange(N) * 311, "s")).strftime("%Y-%m-%d %H:%M")},

@@ -164,7 +164,10 @@ def _is_spaced(text: str) -> bool:
         rows = [row for _, row in islice(_records(text, " "), SAMPLE) if row]
     except _NotRecords:
         return False
-    body = rows[1 + titles_above(rows) :]
+    above = titles_above(rows)
+    if above and any(map(_is_number, rows[above])):  # one column, of dates in words
+        return False
+    body = rows[1 + above :]
     if len(body) < 2 or len(body[0]) < 2 or len({len(row) for row in body}) > 1:
         return False
     return any(all(_is_number(row[k]) or row[k] in ("", ".", "NA") for row in body) for k in range(len(body[0])))
