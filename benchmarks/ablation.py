@@ -38,7 +38,7 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import FusionClustering
 from fusewise.automatic import search
-from fusewise.automatic.clusters import AlongAxes
+from fusewise.automatic.clusters import AxisMixture
 from mixed_tables import with_sexes
 from quality import WITHOUT_CLUSTERS, _among_noise, _groups, _paper, _shape
 from tables import read_frame
@@ -70,7 +70,7 @@ RULES: dict[str, dict[str, Callable[..., Any]]] = {
     "spread steps": {"sample.spread_out": lambda table, seed: table},
     "copies": {"sample.shares_of_copies": lambda table: None},
     "independent columns": {
-        "search.better_explained": lambda _, __, subspace, mixture, *___: AlongAxes(subspace, mixture)
+        "search.better_explained": lambda _, __, subspace, mixture, *___: AxisMixture(subspace, mixture)
     },
 }
 

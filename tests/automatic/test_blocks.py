@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic.clusters import NumbersAndLevels
+from fusewise.automatic.clusters import AxisMixture
 from fusewise.automatic.columns import PSEUDO_ENTRIES, LevelEvidence
 from fusewise.automatic.units import LevelBlock
 from fusewise.observations import as_entries
@@ -117,13 +117,14 @@ def test_densities_are_products_of_blocks(coins):
     mixed = pd.DataFrame(load_iris().data).set_axis(list("abcd"), axis=1).assign(flag=coins[:150] > 0)
     model = fitted(mixed)
     choice = choice_of(model)
-    clusters = getattr(choice.clusters, "parts", choice.clusters)
-    assert isinstance(clusters, NumbersAndLevels)
+    (clusters,) = choice.clusters.parts
+    assert isinstance(clusters, AxisMixture)
     table = choice.units.applied(as_entries(model.encoder_.encode(mixed)))
     whole, _, _ = clusters.log_densities(table)
-    codes = table.values[:, np.setdiff1d(np.arange(table.shape[1]), clusters.columns)]
-    numbers = clusters.numbers.log_densities(as_entries(table.values[:, clusters.columns]))[0]
-    shares = clusters.levels.means / clusters.levels.means.sum(axis=1, keepdims=True)
+    codes = table.values[:, np.setdiff1d(np.arange(table.shape[1]), clusters.numbers)]
+    alone = AxisMixture(clusters.subspace, clusters.mixture)
+    numbers = alone.log_densities(as_entries(table.values[:, clusters.numbers]))[0]
+    shares = clusters.categories.means / clusters.categories.means.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(whole - numbers, (codes > 0) @ np.log(shares).T, atol=1e-8)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.automatic import Smooth, choose
-from fusewise.automatic.clusters import AlongAxes, Joined
+from fusewise.automatic.clusters import AxisMixture, Clusters
 from fusewise.automatic.columns import ColumnMixture, fit_columns
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import TAIL, Mixture, one_of_each, probabilities
@@ -28,13 +28,13 @@ def table(correlated, hidden, seed=0, n=300):
 
 
 @pytest.mark.parametrize("hidden", [0.0, 0.4])
-@pytest.mark.parametrize(("correlated", "kind"), [(False, ColumnMixture), (True, AlongAxes)])
+@pytest.mark.parametrize(("correlated", "kind"), [(False, ColumnMixture), (True, AxisMixture)])
 def test_the_likelier_model_is_kept(correlated, kind, hidden):
-    assert isinstance(choose(table(correlated, hidden), n_clusters=3).clusters, kind)
+    assert isinstance(choose(table(correlated, hidden), n_clusters=3).clusters.parts[0], kind)
 
 
 def test_one_cluster_lies_along_axes():
-    assert isinstance(choose(table(False, 0.2), n_clusters=1).clusters, AlongAxes)
+    assert isinstance(choose(table(False, 0.2), n_clusters=1).clusters.parts[0], AxisMixture)
 
 
 def test_along_axes_says_what_its_mixture_says():
@@ -52,11 +52,13 @@ def test_joined_clusters_are_sums_of_their_components():
     rng = np.random.default_rng(0)
     subspace = Subspace(np.zeros(4), np.linalg.qr(rng.normal(size=(4, 2)))[0], np.ones(2), 0.1)
     spreads = np.array([np.eye(2)] * 3)
-    parts = AlongAxes(subspace, Mixture(rng.normal(size=(3, 2)), spreads, np.array([0.2, 0.3, 0.5]), "full", 0.0, 0.0))
+    parts = AxisMixture(
+        subspace, Mixture(rng.normal(size=(3, 2)), spreads, np.array([0.2, 0.3, 0.5]), "full", 0.0, 0.0)
+    )
     X = rng.normal(size=(30, 4))
     X[rng.random(X.shape) < 0.3] = np.nan
     table = as_entries(X)
-    joined = Joined(parts, np.array([0, 1, 0]))
+    joined = Clusters.of(parts, np.array([0, 1, 0]))
     own, total = probabilities(parts.log_densities(table)[0])
     posterior, together = probabilities(joined.log_densities(table)[0])
     np.testing.assert_allclose(together, total)
@@ -92,7 +94,7 @@ def test_student_s_conditional_in_all_dimensions(covariance):
     mu = np.array([1.0, -1.0, 0.5])
     mixture = Mixture((mu @ basis)[None], np.diag(variances)[None], np.ones(1), "full", 0.0, 0.0)
     seen = np.array([2.5, -2.0])
-    draws = AlongAxes(subspace, mixture).drawn(repeated([np.nan, *seen]), np.ones(3), np.random.default_rng(1))
+    draws = AxisMixture(subspace, mixture).drawn(repeated([np.nan, *seen]), np.ones(3), np.random.default_rng(1))
     solved = np.linalg.solve(covariance[1:, 1:], np.column_stack([seen - mu[1:], covariance[1:, 0]]))
     distance, dof = (seen - mu[1:]) @ solved[:, 0], TAIL + 2
     left = covariance[0, 0] - covariance[0, 1:] @ solved[:, 1]
@@ -104,11 +106,13 @@ def test_the_component_and_the_noise_of_a_draw():
     """Two components far apart along one axis, given a column without information: a mixture with the shares."""
     subspace = Subspace(np.zeros(2), np.array([[1.0], [0.0]]), np.ones(1), 0.04)
     mixture = Mixture(np.array([[-5.0], [5.0]]), np.full((2, 1, 1), 1e-6), np.array([0.3, 0.7]), "full", 0.0, 0.0)
-    draws = AlongAxes(subspace, mixture).drawn(repeated([np.nan, 0.1]), np.ones(2), np.random.default_rng(2))[:, 0]
+    draws = AxisMixture(subspace, mixture).drawn(repeated([np.nan, 0.1]), np.ones(2), np.random.default_rng(2))[:, 0]
     assert np.mean(draws > 0) == pytest.approx(0.7, abs=0.01)
     assert draws[draws > 0].mean() == pytest.approx(5, abs=0.01)
     assert draws[draws > 0].std() == pytest.approx(0.2, rel=0.02)
-    wider = AlongAxes(subspace, mixture).drawn(repeated([np.nan, 0.1]), np.array([3.0, 1.0]), np.random.default_rng(2))
+    wider = AxisMixture(subspace, mixture).drawn(
+        repeated([np.nan, 0.1]), np.array([3.0, 1.0]), np.random.default_rng(2)
+    )
     assert wider[wider[:, 0] > 0, 0].std() == pytest.approx(0.6, rel=0.02)
 
 
@@ -116,7 +120,7 @@ def test_categories_have_the_probabilities_of_bayes():
     """A number and a category in two components; the number is observed, the category is not."""
     means = np.array([[0.0, 0.8, 0.2], [2.0, 0.1, 0.9]])
     variances, shares = np.array([[1.0, 1, 1], [0.25, 1, 1]]), np.array([0.4, 0.6])
-    mixture = ColumnMixture(means, means, variances, shares, 0.0, 0.0, ((1, 3),))
+    mixture = ColumnMixture(means, means, variances, shares, 0.0, 0.0, np.ones_like(means), ((1, 3),))
     draws = mixture.drawn(repeated([1.2, np.nan, np.nan]), np.ones(3), np.random.default_rng(3))
     scale = np.sqrt(variances[:, 0])
     density = shares / scale * (1 + np.square((1.2 - means[:, 0]) / scale) / TAIL) ** (-(TAIL + 1) / 2)
@@ -154,7 +158,7 @@ def test_rows_drawn_with_replacement_move_the_centres():
     X = random.normal(size=(100, 2)) * [2, 1]
     subspace = Subspace(np.zeros(2), np.eye(2), np.array([4.0, 1.0]), 1e-6)
     evidence = Evidence.of(subspace, as_entries(X))
-    along = AlongAxes(subspace, Mixture(X.mean(axis=0)[None], np.cov(X.T)[None], np.ones(1), "full", 0.0, 0.0))
+    along = AxisMixture(subspace, Mixture(X.mean(axis=0)[None], np.cov(X.T)[None], np.ones(1), "full", 0.0, 0.0))
     means = np.array([along.redrawn(evidence, np.random.default_rng(k)).mixture.means[0] for k in range(200)])
     np.testing.assert_allclose(means.std(axis=0), [0.2, 0.1], rtol=0.25)
     np.testing.assert_allclose(means.mean(axis=0), X.mean(axis=0), atol=0.1)

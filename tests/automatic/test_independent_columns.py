@@ -25,7 +25,9 @@ def two_groups(n=400, p=5, seed=0):
 def any_mixture(p=4, seed=0):
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(3, p))
-    return ColumnMixture(means, means, rng.uniform(0.2, 2, (3, p)), np.array([0.5, 0.3, 0.2]), 0.0, 0.0)
+    return ColumnMixture(
+        means, means, rng.uniform(0.2, 2, (3, p)), np.array([0.5, 0.3, 0.2]), 0.0, 0.0, np.ones((3, p))
+    )
 
 
 class TestDensities:
@@ -108,7 +110,11 @@ def mixture(rng, unit=0.7):
     three, two = rng.dirichlet(np.ones(3), 2), rng.dirichlet(np.ones(2), 2)
     means = np.hstack([rng.normal(size=(2, 1)), three * unit, two * unit])
     variances = np.hstack([rng.uniform(0.5, 2, (2, 1)), np.ones((2, 5))])
-    return ColumnMixture(means, means, variances, np.array([0.3, 0.7]), 0.0, 0.0, LEVELS), three, two
+    return (
+        ColumnMixture(means, means, variances, np.array([0.3, 0.7]), 0.0, 0.0, np.ones_like(means), LEVELS),
+        three,
+        two,
+    )
 
 
 def rows(rng, n=20, unit=0.7):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.clusters import AlongAxes, Beside, Joined
+from fusewise.automatic.clusters import AxisMixture, Clusters
 from fusewise.automatic.columns import fit_columns
 from fusewise.automatic.labelling import classified
 from fusewise.automatic.mixture import Mixture, probabilities
@@ -28,18 +28,18 @@ def case(request):
     spreads = 0.1 * np.eye(5) * rng.uniform(0.5, 2, (K, 1, 1)) + turned @ turned.transpose(0, 2, 1)
     shares = rng.dirichlet(np.full(K, 5.0))
     means = (centers - subspace.mean) @ subspace.basis
-    along = AlongAxes(subspace, Mixture(means, spreads, shares, "full", 0.0, 1.0))
+    along = AxisMixture(subspace, Mixture(means, spreads, shares, "full", 0.0, 1.0))
     return table, along, fit_columns(table, np.eye(K)[y], 2)
 
 
 def clusters_of(case, kind):
     _, along, columns = case
     if kind == "axes":
-        return along
+        return Clusters.of(along)
     if kind == "columns":
-        return columns
-    joined = Joined(along, np.minimum(np.arange(K), K - 3))
-    return joined if kind == "joined" else Beside(joined, columns, 0.1)
+        return Clusters.of(columns)
+    joined = Clusters.of(along, np.minimum(np.arange(K), K - 3))
+    return joined if kind == "joined" else joined.beside(columns, 0.1)
 
 
 @pytest.mark.parametrize("kind", ["axes", "columns", "joined", "beside"])

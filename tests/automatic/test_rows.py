@@ -62,12 +62,11 @@ def test_dependence_is_the_largest_correlation():
     np.testing.assert_allclose(module._dependence(as_entries(X)), wanted, rtol=0.1, atol=0.3)
 
 
-def test_two_humps_beside_scikit_learn(monkeypatch):
-    monkeypatch.setattr(module, "ROUNDS", 300)
+def test_two_humps_beside_scikit_learn():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=300), rng.normal(size=300) + 4 * (rng.random(300) < 0.4)])
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    for column, gain in zip(X.T, two_humps(as_entries(X)), strict=True):
+    for column, gain in zip(X.T, two_humps(as_entries(X), rounds=300), strict=True):
         fits = [
             GaussianMixture(k, covariance_type="tied", n_init=5, tol=1e-9, max_iter=1000, random_state=0, reg_covar=0)
             for k in (1, 2)

@@ -8,7 +8,7 @@ from hinted import hints_of
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, load
-from fusewise.automatic import with_hints
+from fusewise.automatic.clusters import Clusters
 from fusewise.automatic.with_hints import better_supported
 from fusewise.estimators import _result
 
@@ -122,9 +122,9 @@ class TestNewClusters:
         X, t, _ = self.with_too_few(told, [[1, 2, 3]])
         model = FusionClustering(semi_supervised=True).fit(X, t)
         beside = model.path_
-        assert isinstance(beside.clusters, with_hints.Beside)
+        assert len(beside.clusters.parts) == 2
         hints = hints_of([[0], [1], [2], [3], [4]], [(i, j) for i in range(5) for j in range(i)])
-        other = replace(beside, clusters=beside.clusters.common)
+        other = replace(beside, clusters=Clusters.of(beside.clusters.parts[0]))
         assert better_supported(beside, other, model.observations_, hints) is other
 
 

@@ -70,20 +70,12 @@ class Alternative(Record):
 
 @dataclass(frozen=True)
 class Cut:
-    """The best partition into two or more groups, where the result is a single cluster.
+    """The best partition into two or more groups, where the result is a single cluster."""
 
-    Attributes
-    ----------
-    sizes : number of rows in each group, smallest first, of the rows that were compared.
-    short : by how many nats its criterion falls short of a single cluster.
-    joined : whether its criterion is better, but its groups have no valley of low density between them.
-    n_rows : number of rows that were compared.
-    """
-
-    sizes: tuple[int, ...]
-    short: float
-    joined: bool
-    n_rows: int
+    sizes: tuple[int, ...]  # rows in each group, smallest first, of those that were compared
+    short: float  # by how many nats its criterion falls short of a single cluster
+    joined: bool  # whether its criterion is better, but its groups have no valley of low density between them
+    n_rows: int  # rows that were compared
 
 
 def best_cut(choice: Choice) -> Cut | None:
@@ -99,12 +91,8 @@ def best_cut(choice: Choice) -> Cut | None:
 def nearly_as_good(choice: Choice, table: Table, hints: Hints, *, told: bool) -> list[tuple[Choice, float, float]]:
     """Other candidates as if they had been chosen, with gain and its standard error, the best of each number first.
 
-    Parameters
-    ----------
-    choice : the result.
-    table : the table it was computed from.
-    hints : what is known of its rows; candidates that cannot obey are left out.
-    told : whether the number of clusters was given; else components without a valley between them are joined.
+    Candidates that cannot obey the hints are left out. Components without a valley between them are joined, unless the
+    number of clusters was told.
     """
     rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
     sample, known = choice.units.applied(table.take(rows)), hints.among(rows)

@@ -7,15 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.clusters import (
-    AlongAxes,
-    Beside,
-    Clusters,
-    Joined,
-    NumbersAndLevels,
-    ambient,
-    check_coordinates,
-)
+from fusewise.automatic.clusters import Clusters, ambient, check_coordinates
 from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.criterion import Classes
 from fusewise.automatic.evidence import Evidence
@@ -69,11 +61,11 @@ class Choice(Record):
         "evidence": Instance(Evidence, N="N", r="r"),
         "tree": Instance(MergeTree, N="N"),
         "partitions": Several(PositionArray("N", below="N"), "C", least=1),
-        "mixtures": Several(Instance(Mixture, ColumnMixture, Joined, r="r", P="V"), "C"),
+        "mixtures": Several(Instance(Mixture, ColumnMixture, r="r", P="V"), "C"),
         "criteria": Several(Number(finite=False), "C"),
         "chosen": Number(low=0, whole=True),
         "mixture": Instance(Mixture, r="r"),
-        "clusters": Instance(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, Beside, K="K", P="V"),
+        "clusters": Instance(Clusters, K="K", P="V"),
         "interrupted": Flag(),
         "limits": Several(Word()),
     }

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.columns import ColumnMixture, fit_columns
+from fusewise.automatic.columns import ColumnData, ColumnMixture, fit_columns
 from fusewise.automatic.criterion import class_criterion
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.mixture import probabilities
@@ -24,15 +24,8 @@ from fusewise.automatic.units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
 
-#: Starts of k-means.
-STARTS = 4
-#: EM starts from a partition with this part of each row shared among all groups.
-DOUBT = 0.1
-#: Rounds of EM from each start; and at most from the better of them, with fixed smoothing and with that of each column.
-SHORT_ROUNDS, LONG_ROUNDS = 8, 50
-#: Rounds of EM with independent columns that lead to a partition to be compared.
-ROUNDS = 20
-
+#: Rounds of EM from each start, and at most from the better of them; and those that lead to a partition to be compared.
+SHORT_ROUNDS, LONG_ROUNDS, ROUNDS = 8, 50, 20
 #: The fewest classes are taken that gain this share of what is gained at most: columns of a class are never quite
 #: independent, and further classes improve on that.
 ENOUGH_GAINED = 0.8
@@ -52,16 +45,10 @@ def classes_of(
 ) -> Iterator[Judged]:
     """Mixture and criterion for each number of classes, from the most to one.
 
-    Parameters
-    ----------
-    table, places : the rows, standardised; and their coordinates.
-    candidates : partitions into 1, 2, ... groups.
-    levels : the blocks of columns that hold the levels of a category.
-    told : the number of classes, if it is given: none of so many may be empty.
-    worth : that of ``class_criterion``.
-    hints : rows with hints are only in classes where their block may be.
+    Given the rows, standardised; their coordinates; partitions into 1, 2, ... groups; and the number of classes, if it
+    is told: none of so many may be empty. `worth` is that of ``class_criterion``.
     """
-    joined = None
+    joined, rows = None, ColumnData.of(table, levels)
     for labels in reversed(candidates):
         n_groups = int(labels.max()) + 1
         hard = np.eye(n_groups)[labels]
@@ -71,13 +58,15 @@ def classes_of(
         if joined is not None and joined.shape[1] == n_groups:  # hints may leave no partition into fewer but one
             starts.append(joined)
         held_starts = [(start, held(np.log(start), hints, told)) for start in starts]
-        classes, criterion, away = _best(table, held_starts, levels, worth)
-        if n_groups == told and _n_occupied(table, classes, away) < n_groups:
+        classes, criterion, away = _best(rows, held_starts, worth)
+        likeliest = (classes.log_densities(rows)[0] + away).argmax(axis=1)
+        if n_groups == told and len(np.unique(likeliest)) < n_groups:
             # A column that says little would be smoothed away, and with it the difference between classes.
-            classes = fit_columns(table, hard, 1, levels, pseudo=1.0, away=away)
-            criterion = class_criterion(table, classes, worth)
+            classes = fit_columns(rows, hard, 1, pseudo=1.0, away=away)
+            criterion = class_criterion(rows, classes, worth)
         yield classes, criterion
-        joined = _joined(_posterior(table, classes), classes, table) if n_groups > 1 else None
+        if n_groups > 1:
+            joined = _joined(_posterior(rows, classes), classes, rows)
 
 
 def known_so_far(
@@ -92,16 +81,14 @@ def known_so_far(
     """After Ctrl-C: the candidates whose classes are known, and these, both from few groups to many.
 
     A single class, and the number that is asked for, are among them: where EM has not come to them, after one round.
-
-    Parameters
-    ----------
-    judged : what ``classes_of`` has yielded, from the most groups on; the other parameters are as there.
+    `judged` is what ``classes_of`` has yielded, from the most groups on; the other parameters are as there.
     """
     known = dict(zip(range(len(candidates) - 1, -1, -1), judged, strict=False))
     asked = [k for k, labels in enumerate(candidates) if int(labels.max()) + 1 == told]
+    rows = ColumnData.of(table, levels)
     for k in {0, *asked} - known.keys():
         start = _softened(candidates[k])
-        known[k] = _judged(table, start, 1, levels, worth, held(np.log(start), hints, told))
+        known[k] = _judged(rows, start, 1, worth, held(np.log(start), hints, told))
     return [candidates[k] for k in sorted(known)], [known[k] for k in sorted(known)]
 
 
@@ -125,53 +112,45 @@ def by_independent_columns(table: InMemory, labels: Labels, smallest: float) -> 
 
 
 def _softened(labels: Labels) -> Real:
-    """Probabilities of the groups of a partition, some of each row being shared among all groups."""
+    """Probabilities of the groups of a partition, a tenth of each row being shared among all groups."""
     k = int(labels.max()) + 1
-    return np.asarray(DOUBT / k + (1 - DOUBT) * np.eye(k)[labels])
+    return np.asarray(0.1 / k + 0.9 * np.eye(k)[labels])
 
 
 def kmeans_groups(places: Real, k: int) -> Labels:
     """Groups of k-means; fewer if so many rows differ less."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = KMeans(k, n_init=STARTS, random_state=0).fit_predict(places)
+        labels = KMeans(k, n_init=4, random_state=0).fit_predict(places)
     return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
-def _best(
-    table: InMemory, starts: Sequence[tuple[Real, Away]], levels: Levels, worth: float
-) -> tuple[ColumnMixture, float, Away]:
+def _best(rows: ColumnData, starts: Sequence[tuple[Real, Away]], worth: float) -> tuple[ColumnMixture, float, Away]:
     """EM from the best of the starts, each with what is added to its log-densities: classes, criterion, and the latter.
 
     First with a fixed smoothing: to begin with no column tells much, and all might be taken for noise.
     """
-
-    def fitted(start: Real, rounds: int, away: Away) -> ColumnMixture:
-        return fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]), pseudo=1.0, away=away)
-
-    fits = ((fitted(start, SHORT_ROUNDS, away), away) for start, away in starts)
+    gain = enough_gain(rows.shape[0])
+    fits = [(fit_columns(rows, start, SHORT_ROUNDS, (), gain, 1.0, away), away) for start, away in starts]
     first, away = max(fits, key=lambda each: each[0].log_likelihood)
-    settled = _posterior(table, fitted(_posterior(table, first, away), LONG_ROUNDS, away), away)
-    judged = (_judged(table, settled, rounds, levels, worth, away) for rounds in (1, LONG_ROUNDS))
+    longer = fit_columns(rows, _posterior(rows, first, away), LONG_ROUNDS, (), gain, 1.0, away)
+    settled = _posterior(rows, longer, away)
+    judged = (_judged(rows, settled, rounds, worth, away) for rounds in (1, LONG_ROUNDS))
     return *max(judged, key=lambda each: each[1]), away
 
 
-def _judged(table: InMemory, start: Real, rounds: int, levels: Levels, worth: float, away: Away) -> Judged:
-    classes = fit_columns(table, start, rounds, levels, enough_gain(table.shape[0]), away=away)
-    return classes, class_criterion(table, classes, worth)
+def _judged(rows: ColumnData, start: Real, rounds: int, worth: float, away: Away) -> Judged:
+    classes = fit_columns(rows, start, rounds, (), enough_gain(rows.shape[0]), away=away)
+    return classes, class_criterion(rows, classes, worth)
 
 
-def _posterior(table: InMemory, classes: ColumnMixture, away: Away = 0.0) -> Real:
-    return probabilities(classes.log_densities(table)[0] + away)[0]
+def _posterior(rows: ColumnData, classes: ColumnMixture, away: Away = 0.0) -> Real:
+    return probabilities(classes.log_densities(rows)[0] + away)[0]
 
 
-def _n_occupied(table: InMemory, classes: ColumnMixture, away: Away) -> int:
-    return len(np.unique((classes.log_densities(table)[0] + away).argmax(axis=1)))
-
-
-def _joined(posterior: Real, classes: ColumnMixture, table: InMemory) -> Real:
+def _joined(posterior: Real, classes: ColumnMixture, rows: ColumnData) -> Real:
     """The posterior with the two classes joined whose union loses least of the expected log-likelihood."""
-    loss = joining_losses(classes, table.real().column_counts / table.shape[0])
+    loss = joining_losses(classes, rows.real.column_counts / rows.shape[0])
     one, other = np.unravel_index(int(loss.argmin()), loss.shape)
     joined = np.delete(posterior, other, axis=1)
     joined[:, one - (one > other)] += posterior[:, other]
@@ -183,12 +162,9 @@ def joining_losses(classes: ColumnMixture, seen: Real) -> Real:
 
     With H the entropy of a column in a class, which is -sum q log q for a category and log(s)/2 for a number:
 
-        (pi_k + pi_l) H(union) - pi_k H(k) - pi_l H(l),    the same for the shares, and the sum over columns.
+        (pi_k + pi_l) H(union) - pi_k H(k) - pi_l H(l),    the same for the shares, and the sum over columns,
 
-    Parameters
-    ----------
-    classes : the components.
-    seen : the fraction of rows in which each column is observed.
+    each weighted by the fraction of rows in which it is `seen`.
     """
     shares, numeric = classes.shares, is_number(classes.means.shape[1], classes.levels)
     units = np.ones(len(numeric))

@@ -1,15 +1,15 @@
-"""Models of the chosen clusters: along the axes of a subspace, or with independent columns.
+"""The clusters of a table: components along the axes of a subspace or with independent columns, each of one cluster.
 
-Clusters that are each one component or several.
-
-Rare clusters beside the others.
+Components are a mixture of one or two *parts*. The first describes most rows: an ``AxisMixture``, whose components
+spread along common axes, with categories beside these, or a ``ColumnMixture``. The second are rare clusters, which have
+few rows and may lie outside the axes of the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from fusewise.automatic.units import LevelBlock, Levels, is_number
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct
-from fusewise.support import Dims, Instance, Number, PositionArray, Record
+from fusewise.support import Dims, Instance, Maybe, NumberArray, PositionArray, Record, Several
 
 Count = npt.NDArray[Any]  # integers
 
@@ -30,48 +30,27 @@ Count = npt.NDArray[Any]  # integers
 SOFT_ROUNDS = 4
 
 
-class Clusters(Protocol):
-    """K components, and their densities and predictions for the rows of a table (on the scale of the fit)."""
-
-    @property
-    def n_components(self) -> int:
-        """K."""
-
-    @property
-    def shares(self) -> Real:
-        """pi_k."""
-
-    @property
-    def centers(self) -> Values:
-        """K x P."""
-
-    def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
-        """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it determines."""
-
-    def only(self, kept: Index) -> Clusters:
-        """Some of the components, their shares in the same proportions."""
-
-    def completed(self, table: InMemory, posterior: Real) -> Values:
-        """E[row | its entries]: the clusters' predictions, weighted by their probability."""
-
-    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> Clusters:
-        """Parameters drawn about their estimates, as uncertain as the rows of the fit leave them."""
-
-    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
-        """Rows drawn given their entries: first the component, then all columns, with deviations times `scale` (P)."""
-
-
 @dataclass(frozen=True, eq=False)
-class AlongAxes(Record):
-    """Clusters that spread along the axes of a subspace, with common noise around it."""
+class AxisMixture(Record):
+    """Components that spread along the axes of a subspace, with common noise around it, and categories beside them."""
 
     subspace: Subspace
     mixture: Mixture
+    numbers: Index | None = None  # the columns of numbers, which the axes are in, unless all are
+    categories: ColumnMixture | None = None  # p(levels | k) in the other columns
 
-    _rules: ClassVar = {"subspace": Instance(Subspace, P="P", r="rank"), "mixture": Instance(Mixture, K="K", r="r")}
+    _rules: ClassVar = {
+        "subspace": Instance(Subspace, P="V", r="rank"),
+        "mixture": Instance(Mixture, K="K", r="r"),
+        "numbers": Maybe(PositionArray("V", below="P")),
+        "categories": Maybe(Instance(ColumnMixture, K="K", P="Q")),
+    }
 
     def _agree(self, dims: Dims) -> None:
         check_coordinates(dims)
+        if (self.numbers is None) != (self.categories is None):
+            raise ValueError("AxisMixture has categories without columns, or columns without categories")
+        dims["P"] = dims["V"] + dims.get("Q", 0)
 
     @property
     def n_components(self) -> int:
@@ -86,20 +65,51 @@ class AlongAxes(Record):
     @property
     def centers(self) -> Values:
         """K x P."""
-        return ambient(self.subspace, self.mixture.means)
+        means = ambient(self.subspace, self.mixture.means)
+        return means if self.categories is None else self._whole(means, self.categories.centers)
+
+    @property
+    def levels(self) -> Levels:
+        """The blocks of columns of the table that hold the levels of a category."""
+        if self.categories is None:
+            return ()
+        at = self._others.tolist()
+        return tuple(
+            LevelBlock(at[start], at[stop - 1] + 1, ordered) for start, stop, ordered in self.categories.levels
+        )
+
+    @property
+    def _others(self) -> Index:
+        assert self.numbers is not None
+        assert self.categories is not None
+        return np.setdiff1d(np.arange(len(self.numbers) + self.categories.centers.shape[1]), self.numbers)
+
+    def _whole(self, numbers: Values, levels: Values) -> Values:
+        """Columns of numbers and of levels, in the order of the table."""
+        found = np.empty((len(numbers), numbers.shape[1] + levels.shape[1]))
+        found[:, self.numbers], found[:, self._others] = numbers, levels
+        return found
+
+    def _evidence(self, table: InMemory) -> Evidence:
+        return Evidence.of(self.subspace, table if self.numbers is None else only_columns(table, self.numbers))
 
     def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it determines."""
-        evidence = Evidence.of(self.subspace, table)
-        return *self.mixture.log_densities(evidence), evidence.dimensions
+        evidence = self._evidence(table)
+        densities, distances = self.mixture.log_densities(evidence)
+        if self.categories is not None:
+            levels = self.categories.log_densities(only_columns(table, self._others))[0]
+            densities = densities + levels - np.log(self.categories.shares)
+        return densities, distances, evidence.dimensions
 
-    def only(self, kept: Index) -> AlongAxes:
+    def only(self, kept: Index) -> AxisMixture:
         """Some of the components, their shares in the same proportions."""
-        return replace(self, mixture=self.mixture.only(kept))
+        categories = None if self.categories is None else self.categories.only(kept)
+        return replace(self, mixture=self.mixture.only(kept), categories=categories)
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
-        """E[row | its entries]: the clusters' predictions given the entries, weighted by their probability."""
-        evidence = Evidence.of(self.subspace, table)
+        """The components' predictions given the entries, weighted by their probabilities (which may add up to less)."""
+        evidence = self._evidence(table)
         v = np.zeros(evidence.shape)
         every = np.arange(len(v))
         for k in range(self.n_components):
@@ -108,24 +118,25 @@ class AlongAxes(Record):
             groups = evidence.grouped(np.full(len(near), k), self.n_components, near)
             where = near[groups.order]
             v[where] += posterior[where, k : k + 1] * self.mixture.conditional(groups)
-        return ambient(self.subspace, v)
+        found = ambient(self.subspace, v) - (1 - posterior.sum(axis=1, keepdims=True)) * self.subspace.mean
+        return found if self.categories is None else self._whole(found, posterior @ self.categories.centers)
 
-    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> AlongAxes:
+    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> AxisMixture:
         """Parameters drawn about their estimates: a few rounds of EM on rows drawn with replacement."""
         n, r = evidence.shape
         some = evidence.grouped(np.zeros(n, np.intp), 1, random.integers(n, size=n)).evidence
-        variances = np.diag(prior_variances(self.subspace, evidence))
-        prior = variances / self.n_components ** (2 / r)
-        return replace(self, mixture=soften(some, self.mixture, prior, SOFT_ROUNDS))
+        prior = np.diag(prior_variances(self.subspace, evidence)) / self.n_components ** (2 / r)
+        mixture = soften(some, self.mixture, prior, SOFT_ROUNDS)
+        categories = None if self.categories is None else self.categories.redrawn(evidence, random)
+        return replace(self, mixture=mixture, categories=categories)
 
     def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
-        """Rows drawn given their entries: the component, Student's weight, the coordinates, and noise around them."""
-        labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
-        return self.drawn_in(table, labels, scale, random)
+        """Rows drawn given their entries: the component, Student's weight, the coordinates, noise around them; levels.
 
-    def drawn_in(self, table: InMemory, labels: Index, scale: Real, random: np.random.Generator) -> Values:
-        """The same, in given components."""
-        evidence = Evidence.of(self.subspace, table)
+        Deviations from what is expected in the component are multiplied by `scale` (P).
+        """
+        labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
+        evidence = self._evidence(table)
         _, distances = self.mixture.log_densities(evidence)
         groups = evidence.grouped(labels, self.n_components)
         weights = tail_weights(distances[np.arange(len(labels)), labels], evidence.dimensions, random)
@@ -135,108 +146,148 @@ class AlongAxes(Record):
         found[groups.order] = self.mixture.conditional(groups, noise)
         middle = ambient(self.subspace, expected)
         away = with_noise(ambient(self.subspace, found), self.subspace.noises, random) - middle
-        return np.asarray(middle + scale * away)
+        if self.categories is None:
+            return np.asarray(middle + scale * away)
+        levels = self.categories.drawn(only_columns(table, self._others), scale[self._others], random, labels)
+        return self._whole(middle + scale[self.numbers] * away, levels)
+
+
+Part = AxisMixture | ColumnMixture
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersAndLevels(Record):
-    """Clusters of a table with numbers and categories: p(x | k) = p(numbers | k) p(levels | k).
+class Clusters(Record):
+    """Clusters, each of one component or several: p(x) = sum_j w_j p_j(x)."""
 
-    Attributes
-    ----------
-    numbers, levels : the clusters in the columns of numbers alone, and in the others, in the same order.
-    columns : the columns that hold numbers.
-    """
-
-    numbers: AlongAxes | ColumnMixture
-    levels: ColumnMixture
-    columns: Index
+    parts: tuple[Part, ...]  # the p_j
+    weights: Real
+    group: Index  # the cluster of each component, counted through all parts
 
     _rules: ClassVar = {
-        "numbers": Instance(AlongAxes, ColumnMixture, K="K", P="V"),
-        "levels": Instance(ColumnMixture, K="K", P="Q"),
-        "columns": PositionArray("V", below="P"),
+        "parts": Several(Instance(AxisMixture, ColumnMixture, P="P"), "M", least=1),
+        "weights": NumberArray("M", low=0, high=1 + 1e-6),
+        "group": PositionArray("J", below="J"),
     }
 
     def _agree(self, dims: Dims) -> None:
-        dims["P"] = dims["V"] + dims["Q"]
+        dims["K"] = self.n_components
+
+    def _verify(self) -> None:
+        if len(np.unique(self.group)) != self.n_components:
+            raise ValueError("Clusters.group has a cluster without a component")
+        if len(self.group) != self.n_parts:
+            raise ValueError(f"Clusters.group has {len(self.group)} entries for {self.n_parts} components")
+
+    @classmethod
+    def of(cls, part: Part, group: Index | None = None) -> Clusters:
+        """The clusters of one part: each component, or those joined that have the same number in `group`."""
+        return cls((part,), np.ones(1), np.arange(part.n_components) if group is None else group)
+
+    def beside(self, rare: ColumnMixture, share: float) -> Clusters:
+        """These clusters, then rare ones that have this share of the rows."""
+        group = np.append(self.group, self.n_components + np.arange(rare.n_components))
+        return Clusters((*self.parts, rare), np.append((1 - share) * self.weights, share), group)
 
     @property
     def n_components(self) -> int:
-        """K."""
-        return self.levels.n_components
+        """K, the number of clusters."""
+        return int(self.group.max(initial=-1)) + 1
+
+    @property
+    def n_parts(self) -> int:
+        """Components of which densities are computed; several may be one cluster."""
+        return sum(part.n_components for part in self.parts)
+
+    def _weighted_shares(self) -> Real:
+        return np.concatenate([w * part.shares for w, part in zip(self.weights, self.parts, strict=True)])
 
     @property
     def shares(self) -> Real:
         """pi_k."""
-        return self.numbers.shares
-
-    @property
-    def _others(self) -> Index:
-        return np.setdiff1d(np.arange(len(self.columns) + self.levels.centers.shape[1]), self.columns)
-
-    @property
-    def blocks(self) -> Levels:
-        """The blocks of columns of the table that hold the levels of a category."""
-        at = self._others.tolist()
-        return tuple(LevelBlock(at[start], at[stop - 1] + 1, ordered) for start, stop, ordered in self.levels.levels)
-
-    def _parts(self, table: InMemory) -> tuple[InMemory, InMemory]:
-        return only_columns(table, self.columns), only_columns(table, self._others)
-
-    def _whole(self, numbers: Values, levels: Values) -> Values:
-        """Columns of numbers and of levels, in the order of the table."""
-        found = np.empty((len(numbers), numbers.shape[1] + levels.shape[1]))
-        found[:, self.columns], found[:, self._others] = numbers, levels
-        return found
+        return np.asarray(np.bincount(self.group, self._weighted_shares()), dtype=float)
 
     @property
     def centers(self) -> Values:
-        """K x P."""
-        return self._whole(self.numbers.centers, self.levels.centers)
+        """K x P, the means of the components' centres, weighted by their shares."""
+        weights = (self.group == np.arange(self.n_components)[:, None]) * self._weighted_shares()
+        centers = np.concatenate([part.centers for part in self.parts])
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ centers)
+
+    def component_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
+        """``log_densities`` of the components.
+
+        Distances are brought to the dimensions of the first part: to the same square for each dimension.
+        """
+        found = [part.log_densities(table) for part in self.parts]
+        dimensions = found[0][2]
+        densities = [each[0] + np.log(w) for each, w in zip(found, self.weights, strict=True)]
+        scales = [np.maximum(dimensions, 1) / np.maximum(own, 1) for _, _, own in found]
+        distances = [each[1] * scale[:, None] for each, scale in zip(found, scales, strict=True)]
+        return np.hstack(densities), np.hstack(distances), dimensions
 
     def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
-        """log pi_k + log p(x_i | k); squared distance of row i from centre k in its numbers; dimensions it determines.
+        """Log pi_k + log p(x_i | k); squared distance of row i from the nearest centre in k; dimensions it determines.
 
-        Both N x K, and N.
+        N x K both, and N.
         """
-        numbers, levels = self._parts(table)
-        densities, distances, dimensions = self.numbers.log_densities(numbers)
-        return densities + self.levels.log_densities(levels)[0] - np.log(self.levels.shares), distances, dimensions
+        densities, distances, dimensions = self.component_densities(table)
+        if self.n_components == len(self.group):
+            return densities, distances, dimensions
+        groups = [self.group == k for k in range(self.n_components)]
+        summed = np.column_stack([np.logaddexp.reduce(densities[:, group], axis=1) for group in groups])
+        return summed, np.column_stack([distances[:, group].min(axis=1) for group in groups]), dimensions
 
-    def only(self, kept: Index) -> NumbersAndLevels:
-        """Some of the components, their shares in the same proportions."""
-        return replace(self, numbers=self.numbers.only(kept), levels=self.levels.only(kept))
+    def only(self, kept: Index) -> Clusters:
+        """Some of the clusters, in increasing order, with all of their components; shares in the same proportions."""
+        held = np.isin(self.group, kept)
+        own = np.split(held, np.cumsum([part.n_components for part in self.parts])[:-1])
+        some = [k for k, each in enumerate(own) if each.any()]
+        weights = np.array([self.weights[k] * self.parts[k].shares[own[k]].sum() for k in some])
+        parts = tuple(self.parts[k].only(np.flatnonzero(own[k])) for k in some)
+        return Clusters(parts, weights / weights.sum(), np.searchsorted(np.sort(kept), self.group[held]))
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
-        """E[row | its entries]: the clusters' predictions, weighted by their probability."""
-        numbers, levels = self._parts(table)
-        return self._whole(self.numbers.completed(numbers, posterior), self.levels.completed(levels, posterior))
+        """E[row | its entries]: the posterior of a cluster is shared among its components by their own."""
+        if self.n_components < len(self.group):
+            own, _ = probabilities(self.component_densities(table)[0])
+            whole = np.column_stack([own[:, self.group == k].sum(axis=1) for k in range(self.n_components)])
+            posterior = own * (posterior / whole)[:, self.group]
+        else:
+            posterior = posterior[:, self.group]
+        ends = np.cumsum([0, *(part.n_components for part in self.parts)])
+        each = [
+            part.completed(table, posterior[:, i:j]) for part, (i, j) in zip(self.parts, pairwise(ends), strict=True)
+        ]
+        return np.asarray(sum(each))
 
-    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> NumbersAndLevels:
-        """Parameters drawn about their estimates."""
-        numbers, levels = self.numbers.redrawn(evidence, random), self.levels.redrawn(evidence, random)
-        return replace(self, numbers=numbers, levels=levels)
+    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> Clusters:
+        """Parameters drawn about their estimates, as uncertain as the rows of the fit leave them."""
+        return replace(self, parts=tuple(part.redrawn(evidence, random) for part in self.parts))
 
     def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
-        """Rows drawn given their entries: the component, then its numbers and levels."""
-        labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
-        numbers, levels = self._parts(table)
-        return self._whole(
-            self.numbers.drawn_in(numbers, labels, scale[self.columns], random),
-            self.levels.drawn_in(levels, labels, scale[self._others], random),
-        )
+        """Rows drawn given their entries: first the part, then from it, with deviations times `scale` (P)."""
+        if len(self.parts) == 1:
+            return self.parts[0].drawn(table, scale, random)
+        posterior = probabilities(self.component_densities(table)[0])[0]
+        rare = random.random(len(posterior)) < posterior[:, self.parts[0].n_components :].sum(axis=1)
+        one, other = (part.drawn(table, scale, random) for part in self.parts)
+        return np.where(rare[:, None], other, one)
 
 
-def with_levels(
-    numbers: AlongAxes | ColumnMixture, table: InMemory, levels: Levels, posterior: Real
-) -> NumbersAndLevels:
-    """Clusters of numbers, with the levels of a table beside them, given p(k | row), N x K."""
+def with_levels(numbers: Part, table: InMemory, levels: Levels, posterior: Real) -> Part:
+    """Components of the columns of numbers, with the levels of a table beside them, given p(k | row), N x K."""
     numeric = is_number(table.shape[1], levels)
     begin = np.cumsum([0, *(block.stop - block.start for block in levels)]).tolist()
     blocks = tuple(LevelBlock(*ends, block.ordered) for ends, block in zip(pairwise(begin), levels, strict=True))
     fitted = fit_columns(only_columns(table, np.flatnonzero(~numeric)), posterior, 1, blocks)
-    return NumbersAndLevels(numbers, fitted, np.flatnonzero(numeric))
+    if isinstance(numbers, AxisMixture):
+        return replace(numbers, numbers=np.flatnonzero(numeric), categories=fitted)
+    whole: dict[str, Any] = {
+        name: np.empty((len(fitted.means), len(numeric))) for name in ("centers", "means", "variances", "entries")
+    }
+    for name, each in whole.items():
+        each[:, numeric], each[:, ~numeric] = getattr(numbers, name), getattr(fitted, name)
+    return replace(numbers, **whole, levels=levels, level_cost=fitted.level_cost)
 
 
 def with_noise(rows: Values, variances: Real, random: np.random.Generator) -> Values:
@@ -266,8 +317,8 @@ def better_explained(
     mixture: Mixture,
     worth: float = 1.0,
     away: Real | float = 0.0,
-) -> AlongAxes | ColumnMixture:
-    """Return the clusters of a mixture along axes, or with independent columns if these explain the entries better.
+) -> Part:
+    """Return the components of a mixture along axes, or with independent columns if these explain the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. `worth` is that of
     ``criterion``; `away` is added to the log-densities of both (``settling.held``).
@@ -275,13 +326,13 @@ def better_explained(
     n = table.shape[0]
     densities, _ = mixture.log_densities(evidence)
     posterior, total = probabilities(densities + away)
-    along = AlongAxes(subspace, mixture)
+    along = AxisMixture(subspace, mixture)
     if mixture.n_components == 1:
         return along
     complexity = mixture.complexity + axes_complexity(table, subspace)
     apart = fit_columns(table, posterior, SOFT_ROUNDS, away=away)
     if len(np.unique((apart.log_densities(table)[0] + away).argmax(axis=1))) < apart.n_components:
-        return along  # a cluster has become empty
+        return along  # a component has become empty
     gain = worth * (apart.log_likelihood - total.sum()) - 0.5 * (apart.complexity - complexity) * np.log(worth * n)
     return apart if gain > 0 else along
 
@@ -295,177 +346,3 @@ def axes_complexity(table: InMemory, subspace: Subspace) -> int:
     sides = 2 if np.iscomplexobj(table.values) else 1
     within = int(subspace.basis.any(axis=1).sum())
     return int(sides * (within - subspace.rank) * (subspace.rank + 1) + 2 * (table.shape[1] - within) + 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Joined(Record):
-    """Clusters that are each one component or several.
-
-    Attributes
-    ----------
-    parts : the components.
-    group : the cluster of each component.
-    """
-
-    parts: Clusters
-    group: Index
-
-    _rules: ClassVar = {
-        "parts": Instance(AlongAxes, ColumnMixture, NumbersAndLevels, K="J", P="P"),
-        "group": PositionArray("J", below="J"),
-    }
-
-    def _agree(self, dims: Dims) -> None:
-        dims["K"] = int(self.group.max(initial=-1)) + 1
-
-    def _verify(self) -> None:
-        if len(np.unique(self.group)) != self.n_components:
-            raise ValueError("Joined.group has a cluster without a component")
-
-    @property
-    def n_components(self) -> int:
-        """K."""
-        return int(self.group.max()) + 1
-
-    @property
-    def shares(self) -> Real:
-        """pi_k."""
-        return np.asarray(np.bincount(self.group, self.parts.shares), dtype=float)
-
-    @property
-    def centers(self) -> Values:
-        """K x P, the means of the components' centres, weighted by their shares."""
-        weights = (self.group == np.arange(self.n_components)[:, None]) * self.parts.shares
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True) @ self.parts.centers)
-
-    def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
-        """Log pi_k + log p(x_i | k); squared distance of row i from the nearest centre in k; observed dimensions."""
-        densities, distances, dimensions = self.parts.log_densities(table)
-        groups = [self.group == k for k in range(self.n_components)]
-        summed = np.column_stack([np.logaddexp.reduce(densities[:, group], axis=1) for group in groups])
-        return summed, np.column_stack([distances[:, group].min(axis=1) for group in groups]), dimensions
-
-    def only(self, kept: Index) -> Joined:
-        """Some of the clusters, with all of their components."""
-        parts = np.flatnonzero(np.isin(self.group, kept))
-        return Joined(self.parts.only(parts), np.searchsorted(np.sort(kept), self.group[parts]))
-
-    def occupied(self, table: InMemory, away: Real | float = 0.0) -> Joined:
-        """The clusters that are the likeliest one of some row of the table, after adding `away`."""
-        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
-
-    def completed(self, table: InMemory, posterior: Real) -> Values:
-        """E[row | its entries]: the posterior of a cluster is shared among its components by their own."""
-        own, _ = probabilities(self.parts.log_densities(table)[0])
-        whole = np.column_stack([own[:, self.group == k].sum(axis=1) for k in range(self.n_components)])
-        return self.parts.completed(table, own * (posterior / whole)[:, self.group])
-
-    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> Joined:
-        """Parameters drawn about their estimates."""
-        return replace(self, parts=self.parts.redrawn(evidence, random))
-
-    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
-        """Rows drawn given their entries."""
-        return self.parts.drawn(table, scale, random)
-
-
-def joined_clusters(clusters: Clusters, group: Index) -> Clusters:
-    """The clusters, those joined that have the same number in `group`."""
-    if group.max() + 1 == len(group):
-        return clusters
-    return Joined(clusters.parts, group[clusters.group]) if isinstance(clusters, Joined) else Joined(clusters, group)
-
-
-@dataclass(frozen=True, eq=False)
-class Beside(Record):
-    """Clusters, then rare ones with independent columns: p(x) = (1 - s) p_1(x) + s p_2(x).
-
-    A rare cluster has few rows, and may lie outside the axes of the others.
-
-    Attributes
-    ----------
-    common, rare : p_1 and p_2.
-    share : s.
-    """
-
-    common: Clusters
-    rare: ColumnMixture
-    share: float
-
-    _rules: ClassVar = {
-        "common": Instance(AlongAxes, ColumnMixture, NumbersAndLevels, Joined, K="first", P="P"),
-        "rare": Instance(ColumnMixture, K="second", P="P"),
-        "share": Number(low=0),
-    }
-
-    def _agree(self, dims: Dims) -> None:
-        dims["K"] = dims["first"] + dims["second"]
-
-    def _verify(self) -> None:
-        if self.share > 1:
-            raise ValueError(f"Beside.share is {self.share}: it must be at most 1")
-
-    @property
-    def n_components(self) -> int:
-        """K."""
-        return self.common.n_components + self.rare.n_components
-
-    @property
-    def shares(self) -> Real:
-        """pi_k."""
-        return np.concatenate([(1 - self.share) * self.common.shares, self.share * self.rare.shares])
-
-    @property
-    def centers(self) -> Values:
-        """K x P."""
-        return np.concatenate([self.common.centers, self.rare.centers])
-
-    def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
-        """Log pi_k + log p(x_i | k); squared distance of row i from centre k; dimensions it determines."""
-        densities, distances, dimensions = self.common.log_densities(table)
-        others, far = self.of_rare(table, dimensions)
-        return (
-            np.column_stack([densities + np.log1p(-self.share), others]),
-            np.column_stack([distances, far]),
-            dimensions,
-        )
-
-    def of_rare(self, table: InMemory, dimensions: Count) -> tuple[Real, Real]:
-        """Log pi_k + log p(x_i | k) and distances for the rare clusters alone.
-
-        Distances are brought to the dimensions of the others: to the same square for each dimension.
-        """
-        densities, distances, numbers = self.rare.log_densities(table)
-        scale = np.maximum(dimensions, 1) / np.maximum(numbers, 1)
-        return densities + np.log(self.share), distances * scale[:, None]
-
-    def only(self, kept: Index) -> Clusters:
-        """Some of the clusters, their shares in the same proportions."""
-        first = self.common.n_components
-        shares, rare = self.shares, np.sort(kept)[np.sort(kept) >= first]
-        own = np.sort(kept)[np.sort(kept) < first]
-        if not len(rare):
-            return self.common.only(own)
-        if not len(own):
-            return self.rare.only(rare - first)
-        share = float(shares[rare].sum() / shares[kept].sum())
-        return Beside(self.common.only(own), self.rare.only(rare - first), share)
-
-    def completed(self, table: InMemory, posterior: Real) -> Values:
-        """E[row | its entries]: the predictions of both, weighted by their probability."""
-        first = self.common.n_components
-        whole = posterior[:, :first].sum(axis=1, keepdims=True)
-        own = posterior[:, :first] / np.maximum(whole, np.finfo(float).tiny)
-        return np.asarray(whole * self.common.completed(table, own) + self.rare.completed(table, posterior[:, first:]))
-
-    def redrawn(self, evidence: Evidence, random: np.random.Generator) -> Beside:
-        """Parameters drawn about their estimates."""
-        common, rare = self.common.redrawn(evidence, random), self.rare.redrawn(evidence, random)
-        return replace(self, common=common, rare=rare)
-
-    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
-        """Rows drawn given their entries: first of which kind, then from it."""
-        posterior = probabilities(self.log_densities(table)[0])[0]
-        rare = random.random(len(posterior)) < posterior[:, self.common.n_components :].sum(axis=1)
-        one, other = self.common.drawn(table, scale, random), self.rare.drawn(table, scale, random)
-        return np.where(rare[:, None], other, one)

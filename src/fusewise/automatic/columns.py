@@ -1,4 +1,14 @@
-"""Probabilities of the levels of a category in each component, and the evidence for them.
+"""Mixtures whose columns are independent within a component: the latent class model, on the observed entries.
+
+A row of component k has numbers x_ij with centre m_kj and variance s_kj, all scaled by one Student's weight per row,
+and categories c_ij with the probabilities q_kj of their levels:
+
+    p(x_i, c_i | k) = t_nu(x_i on I_i; m_k, diag(s_k)) prod_j q_kj(c_ij).
+
+Missing values drop out of the product and cost only the information they would carry. If the columns of a cluster are
+independent, this model describes a row better than a few common axes with one noise; if they are correlated it is much
+worse. Complex columns are two real ones. A category is a block of columns, one for each level: a constant if the row
+has that level, else zero. Its mean in a component is the probability of the level, times that constant.
 
 With n_kl rows of component k at level l, the probabilities q_k have a Dirichlet prior around the shares b_l of the
 levels in the whole column, of a pseudo-entries:
@@ -16,41 +26,29 @@ along the order, by one number for each component (the row effects of an associa
     b_kl = b_l exp(t_k s_l) / sum_m b_m exp(t_k s_m),    t_k ~ N(0, 1),
 
 if this has more evidence. t_k is its most likely value, and is integrated out by Laplace's method.
-
-Mixtures whose columns are independent within a component: the latent class model, on the observed entries.
-
-A row of component k has numbers x_ij with centre m_kj and variance s_kj, all scaled by one Student's weight per row,
-and categories c_ij with the probabilities q_kj of their levels:
-
-    p(x_i, c_i | k) = t_nu(x_i on I_i; m_k, diag(s_k)) prod_j q_kj(c_ij).
-
-Missing values drop out of the product and cost only the information they would carry. If the columns of a cluster are
-independent, this model describes a row better than a few common axes with one noise; if they are correlated it is much
-worse. Complex columns are two real ones. A category is a block of columns, one for each level: a constant if the row
-has that level, else zero. Its mean in a component is the probability of the level, times that constant.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import gammaln
 
-from fusewise.automatic.mixture import log_tails, one_of_each, probabilities, tail_weights
-from fusewise.automatic.mixture_kernels import TAIL
+from fusewise.automatic.mixture import TAIL, log_tails, one_of_each, probabilities, tail_weights
 from fusewise.automatic.units import Levels, is_number
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import InMemory, steps
-from fusewise.support import Dims, Either, Flag, Maybe, Number, NumberArray, Record, Several
+from fusewise.support import Dims, Either, Flag, Number, NumberArray, Record, Several
 
-#: The numbers of pseudo-entries compared; beyond them infinitely many.
+#: The numbers of pseudo-entries of a category that are compared; beyond them infinitely many.
 PSEUDO_ENTRIES = 4.0 ** np.arange(-0.5, 4)
-#: Rounds of Newton's method for t_k.
-ROUNDS = 8
+#: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
+VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
 
 
 class _Counts(NamedTuple):
@@ -82,15 +80,10 @@ class _Counts(NamedTuple):
 def level_shares(
     counts: Real, base: Real, starts: Index, ordered: Mask | None = None, entries: float | None = None
 ) -> tuple[Real, float]:
-    """E[q | n] of all columns, K x Q, and what not knowing q costs: log p(n | E[q | n]) - log p(n).
+    """E[q | n] of columns side by side, K x Q, and what not knowing q costs: log p(n | E[q | n]) - log p(n).
 
-    Parameters
-    ----------
-    counts : n_kl of all columns side by side, K x Q.
-    base : b of all columns, Q, positive.
-    starts : where each column begins.
-    ordered : whether the levels of each column are ordered; None: of none.
-    entries : a, to use in every column instead of the one with most evidence, whatever the order.
+    Given are the n_kl, K x Q, the b, Q, where each column begins, and which ones are ordered. With `entries` that is
+    the a of every column, whatever the order.
     """
     columns = _Counts(counts, base, starts)
     shares, evidence = _smoothed(columns, base[None], entries)
@@ -131,7 +124,7 @@ def _shifted(columns: _Counts) -> tuple[Real, Real]:
     ranks = ranks / np.sqrt(columns.spread(columns.sums(base * ranks**2)))
     reached = columns.sums(columns.held * ranks)
     t = np.zeros_like(sizes)
-    for _ in range(ROUNDS):
+    for _ in range(8):  # Newton's method
         shares = _shift(columns, ranks, t)
         mean = columns.sums(shares * ranks)
         curvature = 1 + sizes * (columns.sums(shares * ranks**2) - mean**2)
@@ -145,68 +138,86 @@ def _shift(columns: _Counts, ranks: Real, t: Real) -> Real:
     return np.asarray(np.maximum(tilted / columns.spread(columns.sums(tilted)), 1e-12))
 
 
-#: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
-VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
-#: What a record's blocks of levels are.
-LEVELS_RULE = Several(Several(Either(Number(low=0, whole=True), Flag()), least=2))
+@dataclass(frozen=True, eq=False)
+class ColumnData:
+    """A table as mixtures with independent columns see it: real columns, of numbers or of levels.
 
+    `numbers` are squares, values and mask (`seen`) of the columns of numbers side by side, `held` the columns of
+    levels, `n_numbers` the number of observed numbers of each row.
+    """
 
-class ColumnComponents(NamedTuple):
-    """Components while they are fitted: means, variances, shares and levels of a ``ColumnMixture``."""
-
-    means: Real
-    variances: Real
-    shares: Real
+    real: InMemory
+    complex: bool
     levels: Levels
+    numeric: Mask
+    numbers: Any
+    seen: Any
+    held: Any
+    n_numbers: Index
 
-    def densities_of(self, rows: Parts) -> tuple[Real, Real, Index]:
-        """``ColumnMixture.log_densities`` of rows whose numbers and levels have been taken apart."""
-        means, variances = self.means[:, rows.numeric], self.variances[:, rows.numeric]
-        precision = 1 / variances
-        distances = rows.squares @ precision.T - 2 * (rows.numbers @ (means * precision).T)
-        distances = np.maximum(distances + rows.seen @ (np.square(means) * precision).T, 0)
-        normaliser = -0.5 * (rows.seen @ np.log(2 * np.pi * variances).T)
-        densities = normaliser + log_tails(distances, rows.n_numbers[:, None]) + np.log(self.shares)
-        if self.levels:
-            densities = densities + rows.levels @ self.log_levels()[:, ~rows.numeric].T
-        return densities, distances, rows.n_numbers
+    @classmethod
+    def of(cls, table: InMemory, levels: Levels) -> ColumnData:
+        """The parts of a table."""
+        real = table.real()
+        numeric = is_number(real.shape[1], levels)
+        cells: Any = [real.squares[:, numeric], real.values[:, numeric], real.seen[:, numeric]]
+        held: Any = real.values[:, ~numeric]
+        if issparse(held):
+            numbers = hstack(cells, "csr")
+        else:
+            numbers, held = np.hstack(cells), (csr_array(held) if 8 * np.count_nonzero(held) < held.size else held)
+        counts = np.asarray(cells[2].sum(axis=1)).ravel().astype(np.intp)
+        return cls(real, np.iscomplexobj(table.values), levels, numeric, numbers, cells[2], held, counts)
 
-    def log_levels(self) -> Real:
-        """What a level adds to the log-density, by the value it has in the table; zero in the columns of numbers."""
-        weights, widths = np.zeros_like(self.means), [stop - start for start, stop, *_ in self.levels]
-        where = ~is_number(self.means.shape[1], self.levels)
-        held = self.means[:, where]
-        # the value of a level that a row has
-        unit = np.repeat(np.add.reduceat(held, np.cumsum([0, *widths[:-1]]), axis=1), widths, axis=1)
-        weights[:, where] = np.log(held / unit) / unit
-        return weights
+    @cached_property
+    def floor(self) -> Real:
+        """The variance that each column has at least.
+
+        A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns
+        on which a cluster agrees would have a variance of zero and decide everything.
+        """
+        own = np.square(steps(self.real)) / 12 if self.numeric.any() else 0.0
+        return np.asarray(np.maximum(own, 1e-6 * self.real.column_variances + 1e-12))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, real columns)."""
+        return self.real.shape
+
+
+def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> tuple[Real, Real]:
+    """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, N x K."""
+    m, s = means[:, rows.numeric], variances[:, rows.numeric]
+    distances = np.maximum(rows.numbers @ np.hstack([1 / s, -2 * m / s, np.square(m) / s]).T, 0)
+    densities = rows.seen @ (-0.5 * np.log(2 * np.pi * s)).T
+    if rows.levels:
+        held = means[:, ~rows.numeric]
+        unit = _units_of_levels(held, rows.levels)
+        densities += rows.held @ (np.log(held / unit) / unit).T
+    densities += log_tails(distances, rows.n_numbers[:, None])
+    densities += np.log(shares)
+    return densities, distances
+
+
+def _units_of_levels(held: Real, levels: Levels) -> Real:
+    """The constant that a row has at its level, which is the sum of a component's means over the levels; K x Q."""
+    widths = [stop - start for start, stop, *_ in levels]
+    return np.repeat(np.add.reduceat(held, np.cumsum([0, *widths[:-1]]), axis=-1), widths, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnMixture(Record):
-    """Components m_k, s_k with shares pi_k.
+    """Components m_k, s_k with shares pi_k."""
 
-    Attributes
-    ----------
-    centers : K x P, real or complex.
-    means, variances : the same as real columns, K x P (2P where the table is complex), and the s_kj.
-    levels : the blocks of columns that hold the levels of a category.
-    shares : K.
-    entries : K x P, observed entries of each column in each component; None in files of older versions.
-    log_likelihood : log-likelihood of the observed entries of the table it was fitted to, summed over components.
-    complexity : number of free parameters, but for the levels of categories.
-    level_cost : what not knowing the probabilities of levels costs, see ``level_shares``.
-    """
-
-    centers: Values
-    means: Real
+    centers: Values  # K x P, real or complex
+    means: Real  # the same as real columns: K x P, or 2P where the table is complex
     variances: Real
     shares: Real
-    log_likelihood: float
-    complexity: float
-    levels: Levels = ()
-    level_cost: float = 0.0
-    entries: Real | None = None
+    log_likelihood: float  # of the observed entries of the table it was fitted to, summed over components
+    complexity: float  # number of free parameters, but for the levels of categories
+    entries: Real  # observed entries of each column in each component
+    levels: Levels = ()  # the blocks of columns that hold the levels of a category
+    level_cost: float = 0.0  # what not knowing the probabilities of levels costs, see ``level_shares``
 
     _rules: ClassVar = {
         "centers": NumberArray("K", "P", kinds="fc"),
@@ -215,9 +226,9 @@ class ColumnMixture(Record):
         "shares": NumberArray("K", low=0, high=1 + 1e-6),
         "log_likelihood": Number(finite=False),
         "complexity": Number(low=0),
-        "levels": LEVELS_RULE,
+        "entries": NumberArray("K", "Q", low=0),
+        "levels": Several(Several(Either(Number(low=0, whole=True), Flag()), least=2)),
         "level_cost": Number(finite=False),
-        "entries": Maybe(NumberArray("K", "Q", low=0)),
     }
 
     def _agree(self, dims: Dims) -> None:
@@ -231,17 +242,10 @@ class ColumnMixture(Record):
         """K."""
         return len(self.shares)
 
-    def log_densities(self, table: InMemory) -> tuple[Real, Real, Index]:
-        """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, both N x K.
-
-        Also the number of observed numbers of each row, N.
-        """
-        return self.columns.densities_of(Parts.of(table, self.levels))
-
-    @property
-    def columns(self) -> ColumnComponents:
-        """What densities depend on."""
-        return ColumnComponents(self.means, self.variances, self.shares, self.levels)
+    def log_densities(self, table: InMemory | ColumnData) -> tuple[Real, Real, Index]:
+        """log pi_k + log p(x_i | k); squared distance of row i from m_k in its numbers (N x K); how many it has."""
+        rows = table if isinstance(table, ColumnData) else ColumnData.of(table, self.levels)
+        return *_densities(rows, self.means, self.variances, self.shares), rows.n_numbers
 
     def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
         """The components that are the likeliest one of some row of the table, after adding `away`."""
@@ -249,21 +253,15 @@ class ColumnMixture(Record):
 
     def only(self, kept: Index) -> ColumnMixture:
         """Some of the components, their shares in the same proportions."""
-        shares = self.shares[kept] / self.shares[kept].sum()
-        entries = None if self.entries is None else self.entries[kept]
-        return replace(
-            self, centers=self.centers[kept], means=self.means[kept], variances=self.variances[kept], shares=shares,
-            entries=entries,
-        )  # fmt: skip
+        each = {name: getattr(self, name)[kept] for name in ("centers", "means", "variances", "entries")}
+        return replace(self, shares=self.shares[kept] / self.shares[kept].sum(), **each)
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
-        """E[row | its entries]: the centres, weighted by their probabilities."""
+        """The centres, weighted by their probabilities."""
         return posterior @ self.centers
 
     def redrawn(self, evidence: Any, random: np.random.Generator) -> ColumnMixture:
         """Parameters drawn given the entries of the fit: normal means, chi-squared precisions, Dirichlet levels."""
-        if self.entries is None:  # in a file of an older version
-            return self
         numeric, n = is_number(self.means.shape[1], self.levels), self.entries + VARIANCE_ENTRIES
         variances = np.where(numeric, self.variances * n / random.chisquare(n), self.variances)
         noise = random.standard_normal(self.means.shape) * np.sqrt(variances / (self.entries + CENTER_ENTRIES))
@@ -275,59 +273,65 @@ class ColumnMixture(Record):
             means[:, start:stop] = unit * drawn / drawn.sum(axis=1, keepdims=True)
         return replace(self, means=means, variances=variances)
 
-    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator) -> Values:
-        """Rows drawn given their entries: the component, Student's weight, then each column."""
-        labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
-        return self.drawn_in(table, labels, scale, random)
-
-    def drawn_in(self, table: InMemory, labels: Index, scale: Real, random: np.random.Generator) -> Values:
-        """The same, in given components."""
-        _, distances, n_numbers = self.log_densities(table)
-        weights = tail_weights(distances[np.arange(len(labels)), labels], n_numbers, random)
+    def drawn(self, table: InMemory, scale: Real, random: np.random.Generator, labels: Index | None = None) -> Values:
+        """Rows drawn given their entries: the component (unless given), Student's weight, then each column."""
+        densities, distances, n_numbers = self.log_densities(table)
+        labels = one_of_each(probabilities(densities)[0], random) if labels is None else labels
+        every = np.arange(len(labels))
+        weights = tail_weights(distances[every, labels], n_numbers, random)
         means = self.means[labels]
         noise = np.resize(scale, means.shape[1]) * random.standard_normal(means.shape) / np.sqrt(weights)[:, None]
         rows = np.where(is_number(means.shape[1], self.levels), means + np.sqrt(self.variances[labels]) * noise, 0)
         for start, stop, *_ in self.levels:
-            rows[np.arange(len(rows)), start + one_of_each(means[:, start:stop], random)] = means[:, start:stop].sum(
-                axis=1
-            )
-        return _centers(rows, table)
+            level = one_of_each(means[:, start:stop], random)
+            rows[every, start + level] = means[:, start:stop].sum(axis=1)
+        return _as_columns(rows, np.iscomplexobj(table.values))
 
 
-class Parts(NamedTuple):
-    """Rows of a table as real columns, the numbers and the levels of categories apart."""
+class _Estimates(NamedTuple):
+    """Components as EM estimates them from probabilities; `cost` is that of ``level_shares``."""
 
-    numeric: Mask
-    numbers: Any
-    seen: Any
-    squares: Any
-    n_numbers: Index
-    levels: Any
-
-    @classmethod
-    def of(cls, table: InMemory, levels: Levels) -> Parts:
-        """The parts of a table; all of it is numbers where it has no levels."""
-        real = table.real()
-        numeric = is_number(real.shape[1], levels)
-        if not levels:
-            return cls(numeric, real.values, real.seen, real.squares, real.row_counts, real.values[:, :0])
-        seen = real.seen[:, numeric]
-        counts = np.asarray(seen.sum(axis=1)).ravel().astype(np.intp)
-        return cls(numeric, real.values[:, numeric], seen, real.squares[:, numeric], counts, real.values[:, ~numeric])
+    means: Real
+    variances: Real
+    entries: Real
+    cost: float
 
 
-def smallest_variances(real: InMemory, numeric: Mask) -> Real:
-    """The variance that each real column has at least.
+def _estimated(rows: ColumnData, posterior: Any, weighted: Any, pseudo: float | None = None) -> _Estimates:
+    """The M-step, from p(k | row), N x K, and from these times Student's weights; dense or sparse, as the table."""
+    numeric = rows.numeric
+    middle, whole = rows.real.column_means, rows.real.column_variances[numeric]
+    energy, sums, mass = np.split(_dense(rows.numbers.T @ weighted).T, 3, axis=1)
+    entries = _dense(rows.seen.T @ posterior).T
+    m = (sums + CENTER_ENTRIES * middle[numeric]) / (mass + CENTER_ENTRIES)
+    scatter = np.maximum(energy - 2 * m * sums + np.square(m) * mass, 0)
+    # each variance is drawn towards the one common to all components, and that towards the column's
+    common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / len(m)
+    common /= entries.sum(axis=0) + VARIANCE_ENTRIES
+    spread = (scatter + VARIANCE_ENTRIES * common) / (entries + VARIANCE_ENTRIES)
+    means = np.repeat(middle[None], len(m), axis=0)
+    variances = np.ones_like(means)
+    means[:, numeric], variances[:, numeric] = m, np.maximum(spread, rows.floor[numeric])
+    cost = 0.0
+    if rows.levels:
+        cost = _fit_levels(means, _dense(rows.held.T @ posterior).T, middle, rows.levels, pseudo)
+    return _Estimates(means, variances, entries, cost)
 
-    A value known to the nearest step d hides a variance of d²/12 (Sheppard). Without this floor, yes-or-no columns on
-    which a cluster agrees would have a variance of zero and decide everything.
-    """
-    own = np.square(steps(real)) / 12 if numeric.any() else np.zeros(len(numeric))
-    return np.asarray(np.maximum(own, 1e-6 * real.column_variances + 1e-12))
+
+def _mixture(rows: ColumnData, found: _Estimates, posterior: Any, shares: Real, fit: float) -> ColumnMixture:
+    """The result, with the number of its free parameters: of a variance the part that is a component's own."""
+    (n_groups, n_numbers), n = found.entries.shape, found.entries
+    own = float(np.mean(n / (n + VARIANCE_ENTRIES))) * (n_groups - 1) if n_numbers else 0.0
+    complexity = float(n_groups - 1 + (n_groups + 1 + own) * n_numbers)
+    entries = _dense(rows.real.seen.T @ posterior).T
+    centers = _as_columns(found.means, rows.complex)
+    return ColumnMixture(
+        centers, found.means, found.variances, shares, fit, complexity, entries, rows.levels, found.cost
+    )
 
 
 def fit_columns(
-    table: InMemory,
+    table: InMemory | ColumnData,
     posterior: Real,
     rounds: int,
     levels: Levels = (),
@@ -335,47 +339,24 @@ def fit_columns(
     pseudo: float | None = None,
     away: Real | float = 0.0,
 ) -> ColumnMixture:
-    """Fit a mixture with independent columns, by EM from given probabilities of the components.
+    """Fit a mixture with independent columns, by EM from given probabilities of the components, N x K.
 
-    Parameters
-    ----------
-    table : entries, columns on a common scale and centred, but for levels.
-    posterior : N x K, the initial probabilities.
-    rounds : maximum number of rounds.
-    levels : the blocks of columns that hold the levels of a category.
-    gain : stop when a round raises the log-likelihood by less than this; by default all rounds are made.
-    pseudo : pseudo-entries of the shares of levels, see ``level_shares``.
-    away : added to the log-densities: N x K, or 0 (``settling.held``).
+    Columns are on a common scale and centred, but for levels. It stops when a round raises the log-likelihood by less
+    than `gain`; by default all rounds are made. `pseudo` are the pseudo-entries of ``level_shares``; `away` is added to
+    the log-densities (``settling.held``).
     """
-    real, rows = table.real(), Parts.of(table, levels)
-    numeric = rows.numeric
-    middle, whole = real.column_means, real.column_variances
-    floor = smallest_variances(real, numeric)
-    means = np.repeat(middle[None], posterior.shape[1], axis=0)
-    variances = np.ones_like(means)
+    rows = table if isinstance(table, ColumnData) else ColumnData.of(table, levels)
     weights, before = np.ones_like(posterior), -np.inf
     for _ in range(rounds):
-        weighted = posterior * weights
-        # products with the table on the left, which may be sparse
-        mass, sums, energy = ((part.T @ weighted).T for part in (rows.seen, rows.numbers, rows.squares))
-        means[:, numeric] = (sums + CENTER_ENTRIES * middle[numeric]) / (mass + CENTER_ENTRIES)
-        entries = (rows.seen.T @ posterior).T
-        spread = shrunk_variances(scatters(means[:, numeric], mass, sums, energy), entries, whole[numeric])
-        variances[:, numeric] = np.maximum(spread, floor[numeric])
-        cost = 0.0
-        if levels:
-            cost = _fit_levels(means, (rows.levels.T @ posterior).T, middle, levels, pseudo)
-        shares = posterior.mean(axis=0)
-        densities, distances, n_numbers = ColumnComponents(means, variances, shares, levels).densities_of(rows)
+        found, shares = _estimated(rows, posterior, posterior * weights, pseudo), posterior.mean(axis=0)
+        densities, distances = _densities(rows, found.means, found.variances, shares)
         posterior, total = probabilities(densities + away)
-        weights = (TAIL + n_numbers[:, None]) / (TAIL + distances)
-        if abs(float(total.sum()) - before) < gain:
+        weights = (TAIL + rows.n_numbers[:, None]) / (TAIL + distances)
+        fit = float(total.sum())
+        if abs(fit - before) < gain:
             break
-        before = float(total.sum())
-    return ColumnMixture(
-        _centers(means, table), means, variances, shares, float(total.sum()), count_parameters(entries), levels, cost,
-        np.asarray((real.seen.T @ posterior).T),
-    )  # fmt: skip
+        before = fit
+    return _mixture(rows, found, posterior, shares, fit)
 
 
 def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixture:
@@ -383,64 +364,35 @@ def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixt
 
     The likelihood is that of the rows with their labels.
     """
-    real, n_groups, n = table.real(), int(labels.max()) + 1, len(labels)
-    seen, numbers, squares = real.seen, real.values, real.squares
-    middle, whole = real.column_means, real.column_variances
-    floor = smallest_variances(real, np.ones(real.shape[1], bool))
-    member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, n_groups)).T.tocsr()
-    entries, sizes, weights = _dense(member @ seen), np.bincount(labels, minlength=n_groups), np.ones(n)
+    rows, n = ColumnData.of(table, ()), len(labels)
+    shares = np.bincount(labels) / n
+    member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, len(shares)))
+    weighted = member
     for _ in range(rounds):
-        weighted = member * weights
-        mass, sums, energy = (_dense(weighted @ part) for part in (seen, numbers, squares))
-        means = (sums + CENTER_ENTRIES * middle) / (mass + CENTER_ENTRIES)
-        variances = np.maximum(shrunk_variances(scatters(means, mass, sums, energy), entries, whole), floor)
-        distances, densities = np.zeros(n), np.log(sizes / n)[labels]
-        for rows in (slice(begin, begin + 10_000) for begin in range(0, n, 10_000)):
-            m, s, x = means[labels[rows]], variances[labels[rows]], _dense(seen[rows])
-            distances[rows] = (np.square(_dense(numbers[rows]) - m * x) / s).sum(axis=1)
-            densities[rows] -= 0.5 * (x * np.log(2 * np.pi * s)).sum(axis=1)
-        densities += log_tails(distances, real.row_counts)
-        weights = (TAIL + real.row_counts) / (TAIL + distances)
-    fit, complexity = float(densities.sum()), count_parameters(entries)
-    return ColumnMixture(
-        _centers(means, table), means, variances, sizes / n, fit, complexity, entries=entries,
-    )  # fmt: skip
+        found = _estimated(rows, member, weighted)
+        distances, densities = np.zeros(n), np.log(shares)[labels]
+        for some in (slice(begin, begin + 10_000) for begin in range(0, n, 10_000)):
+            m, s, x = found.means[labels[some]], found.variances[labels[some]], _dense(rows.real.seen[some])
+            distances[some] = (np.square(_dense(rows.real.values[some]) - m * x) / s).sum(axis=1)
+            densities[some] -= 0.5 * (x * np.log(2 * np.pi * s)).sum(axis=1)
+        densities += log_tails(distances, rows.n_numbers)
+        weighted = csr_array(((TAIL + rows.n_numbers) / (TAIL + distances), labels, member.indptr), member.shape)
+    return _mixture(rows, found, member, shares, float(densities.sum()))
 
 
 def _dense(part: Any) -> Real:
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64)
 
 
-def scatters(means: Real, mass: Real, sums: Real, energy: Real) -> Real:
-    """Weighted sums of squares about the means, of each column in each component."""
-    return np.asarray(np.maximum(energy - 2 * means * sums + np.square(means) * mass, 0))
-
-
-def shrunk_variances(scatter: Real, entries: Real, whole: Real) -> Real:
-    """Of each column in each component, drawn towards the one common to all components."""
-    common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / len(scatter)
-    common /= entries.sum(axis=0) + VARIANCE_ENTRIES
-    return np.asarray((scatter + VARIANCE_ENTRIES * common) / (entries + VARIANCE_ENTRIES))
-
-
-def count_parameters(entries: Real) -> float:
-    """Free parameters of shares, centres and variances; of a variance the part that is a component's own."""
-    n_groups, n_numbers = entries.shape
-    own = float(np.mean(entries / (entries + VARIANCE_ENTRIES))) * (n_groups - 1) if n_numbers else 0.0
-    return float(n_groups - 1 + (n_groups + 1 + own) * n_numbers)
-
-
 def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: float | None) -> float:
     """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
-    widths = [block.stop - block.start for block in levels]
-    ordered = np.array([block.ordered for block in levels])
+    starts = np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
     where = ~is_number(len(middle), levels)
-    starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
-    # the sum over the levels of a column is the value of a level that a row has
-    unit = np.repeat(np.add.reduceat(middle[where], starts), widths)
+    unit = _units_of_levels(middle[where], levels)
     unit = np.where(unit > 0, unit, 1.0)  # a column that none of these rows has an entry in
     counts = held / unit
-    shares, cost = level_shares(counts, _positive(middle[where] / unit, counts.sum(), starts), starts, ordered, pseudo)
+    base, ordered = _positive(middle[where] / unit, counts.sum(), starts), np.array([block.ordered for block in levels])
+    shares, cost = level_shares(counts, base, starts, ordered, pseudo)
     means[:, where] = shares * unit
     return cost
 
@@ -455,11 +407,6 @@ class LevelEvidence:
     """log p(levels | partition) - log p(levels | one group), the evidence of categories for a partition of the rows.
 
     A category that tells nothing about the groups adds nothing (``level_shares``).
-
-    Parameters
-    ----------
-    table : the rows.
-    levels : the blocks of columns that hold the levels of a category.
     """
 
     def __init__(self, table: InMemory, levels: Levels) -> None:
@@ -496,6 +443,7 @@ def only_columns(table: InMemory, columns: Index) -> InMemory:
     return table.standardised(columns, np.ones(table.shape[1]), np.zeros(table.shape[1]))
 
 
-def _centers(means: Real, table: InMemory) -> Values:
-    p = table.shape[1]
-    return means[:, :p] + 1j * means[:, p:] if means.shape[1] > p else means
+def _as_columns(rows: Real, complex_: bool) -> Values:
+    """Rows of a table from real columns, of which a complex table has twice as many."""
+    p = rows.shape[1] // 2
+    return rows[:, :p] + 1j * rows[:, p:] if complex_ else rows

@@ -13,11 +13,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from fusewise.automatic.columns import ColumnMixture
+from fusewise.automatic.columns import ColumnData, ColumnMixture
 from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.mixture import Mixture, probabilities
+from fusewise.automatic.mixture import TAIL, Mixture, probabilities
 from fusewise.automatic.mixture_fit import enough_gain
-from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.units import is_number
 from fusewise.kernels import Index, Real
 from fusewise.observations import InMemory
@@ -141,7 +140,7 @@ def _entropies(densities: Real, posterior: Real, total: Real) -> Real:
     return np.asarray(np.einsum("ik,ik->i", posterior, total[:, None] - densities))
 
 
-def class_criterion(table: InMemory, mixture: Classes, worth: float = 1.0) -> float:
+def class_criterion(table: InMemory | ColumnData, mixture: Classes, worth: float = 1.0) -> float:
     """The same for latent classes: w log-likelihood - level cost - (complexity / 2 + cuts) log N.
 
     w is 1 / (1 + N / ROWS). The entropy is not charged: the classes of categories overlap by nature. That the columns

@@ -29,9 +29,8 @@ from scipy.spatial import cKDTree
 from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic.evidence import regular
 from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest
-from fusewise.automatic.mixture import Mixture
+from fusewise.automatic.mixture import TAIL, Mixture
 from fusewise.automatic.mixture_fit import fit_groups
-from fusewise.automatic.mixture_kernels import TAIL
 from fusewise.automatic.rows import Rows
 from fusewise.automatic.tree import MergeTree, fusion_tree
 from fusewise.kernels import Index, Labels, Mask, Real, compiled, in_ranges

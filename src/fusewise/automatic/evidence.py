@@ -30,17 +30,8 @@ from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
 from fusewise.support import Dims, Flag, NumberArray, PositionArray, Record
 
-#: Variance along a direction that the entries of a row do not determine, in units of the variance of the rows.
-UNKNOWN = 1e8
-
 #: Directions are determined by the entries of a row if their precision is more than this share of the largest.
 REGULAR = 1e-6
-#: Largest ratio of that variance to the one of a direction that is determined exactly but for the noise: a matrix has
-#: both, and its inverse has 16 digits less those of the ratio.
-HELD = 1e12
-
-#: Multiplications of an eigendecomposition, in units of r³.
-DECOMPOSED = 10
 
 
 class Marginal(NamedTuple):
@@ -50,14 +41,9 @@ class Marginal(NamedTuple):
 
         log p(x_i | mu) = c_i - m' (I - B_i^-1) m / 2 + h_i' m,
 
-    and given x_i, s has the covariance B_i^-1 and the mean h_i - (I - B_i^-1) m.
-
-    Attributes
-    ----------
-    factor, undone : r x r x K, the L of each group and its inverse.
-    inverse : r x r x U, the B^-1 of each pattern.
-    target, constant : r x N and N, the h_i and the c_i.
-    root : r x r x U, the lower triangular R^-1 with B = R R', or empty.
+    and given x_i, s has the covariance B_i^-1 and the mean h_i - (I - B_i^-1) m. `factor` and `undone` are the L and
+    their inverses, r x r x K; `inverse` the B^-1 of each pattern, r x r x U; `target` the h_i, r x N; `constant` the
+    c_i; `root` the lower triangular R^-1 with B = R R', r x r x U, or empty.
     """
 
     factor: Real
@@ -73,25 +59,15 @@ class Evidence(Record):
     """log p(x_i | v) = c_i - v' A_i v / 2 + b_i' v.
 
     Complex coordinates are represented by twice as many real ones.
-
-    Attributes
-    ----------
-    precision : r x r x U, the A = Q_I' Q_I / noise (of each column) for each pattern of missing values.
-    pattern : N, the pattern of each row.
-    vector : r x N, the b_i = Q_I' (x_i - mean)_I / noise.
-    constant : N, the c_i.
-    places : r x N, the least-squares coordinates A_i^+ b_i.
-    dimensions : N, the number of directions each row determines (the rank of A_i).
-    small : whether the rows are those of a table so small that no loops are compiled for it.
     """
 
-    precision: Real
-    pattern: Index
-    vector: Real
-    constant: Real
-    places: Real
-    dimensions: Index
-    small: bool = False
+    precision: Real  # r x r x U, the A = Q_I' Q_I / noise (of each column) for each pattern of missing values
+    pattern: Index  # the pattern of each row
+    vector: Real  # r x N, the b_i = Q_I' (x_i - mean)_I / noise
+    constant: Real  # the c_i
+    places: Real  # r x N, the least-squares coordinates A_i^+ b_i
+    dimensions: Index  # the number of directions each row determines (the rank of A_i)
+    small: bool = False  # whether the rows are those of a table so small that no loops are compiled for it
 
     _rules: ClassVar = {
         "precision": NumberArray("r", "r", "U"),
@@ -156,18 +132,11 @@ class Evidence(Record):
         group, own = np.divmod(key[first], self.precision.shape[2])
         bounds = np.arange(n_groups + 1)
         rows = rows[order]
-        gathered = Evidence(
-            np.take(self.precision, own, axis=2),
-            pattern,
-            np.take(self.vector, rows, axis=1),
-            self.constant[rows],
-            np.take(self.places, rows, axis=1),
-            self.dimensions[rows],
-            self.small,
-        )
-        return Groups(
-            gathered, order, labels[order], labels[order].searchsorted(bounds), group, group.searchsorted(bounds)
-        )
+        precision = np.take(self.precision, own, axis=2)
+        vector, places = (np.take(each, rows, axis=1) for each in (self.vector, self.places))  # in C order
+        some = Evidence(precision, pattern, vector, self.constant[rows], places, self.dimensions[rows], self.small)
+        labels = labels[order]
+        return Groups(some, order, labels, labels.searchsorted(bounds), group, group.searchsorted(bounds))
 
     @property
     def together(self) -> Groups:
@@ -225,14 +194,10 @@ class Evidence(Record):
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows in K groups, in the order of the groups.
+    """Rows in K groups, in the order of the groups: their evidence, and the original position of each row.
 
-    Attributes
-    ----------
-    evidence : evidence of the rows; none of its patterns belongs to two groups.
-    order : the original position of each row.
-    group, begin : the group of each row, and where the rows of each group begin (and the last one's end).
-    pattern_group, pattern_begin : the same for the patterns.
+    Then the group of each row, and where the rows of each group begin (and the last one's end); and the same for
+    patterns, none of which belongs to two groups.
     """
 
     evidence: Evidence
@@ -268,9 +233,13 @@ class Groups:
 
 
 def unknown_variance(size: float, precision: float) -> float:
-    """Variance along directions that are not determined, of rows with mean squares `size` and so precise entries."""
-    most = HELD / precision if precision else np.inf
-    return min(UNKNOWN * (size or 1.0), most)
+    """Variance along directions that are not determined, of rows with mean squares `size` and so precise entries.
+
+    At most 1e12 times the one of a direction that is determined exactly but for the noise: a matrix has both, and its
+    inverse has 16 digits less those of the ratio.
+    """
+    most = 1e12 / precision if precision else np.inf
+    return min(1e8 * (size or 1.0), most)
 
 
 def regular(spreads: Real) -> Real:
@@ -307,5 +276,5 @@ def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
         inverses[which] = (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1)
         ranks[which] = known.sum(axis=1)
 
-    in_ranges(len(unsure), DECOMPOSED * r**3, invert)
+    in_ranges(len(unsure), 10 * r**3, invert)
     return inverses, ranks

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.automatic.clusters import Clusters, Count
-from fusewise.automatic.mixture import log_tails, probabilities
-from fusewise.automatic.mixture_kernels import TAIL
-from fusewise.automatic.nearby import MANY, n_parts, nearby
+from fusewise.automatic.mixture import TAIL, log_tails, probabilities
+from fusewise.automatic.nearby import MANY, nearby
 from fusewise.automatic.units import Units
 from fusewise.kernels import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
@@ -33,27 +32,18 @@ MOST_PROBABILITIES = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """Assignment of rows to clusters.
+    """Assignment of rows to clusters."""
 
-    Attributes
-    ----------
-    labels : the most likely cluster of each row.
-    sure : its probability.
-    tails : share of the rows of a Student-t cluster that are as far from it as this row or further.
-    posterior : N x K, the probability of each cluster for each row; None if it was not asked for.
-    """
-
-    labels: Labels
-    sure: Real
-    tails: Real
-    posterior: Real | None
+    labels: Labels  # the most likely cluster of each row
+    sure: Real  # its probability
+    tails: Real  # share of the rows of a Student-t cluster that are as far from it as this row or further
+    posterior: Real | None  # N x K, the probability of each cluster for each row, if it was asked for
 
     @classmethod
     def blank(cls, n: int, n_clusters: int, *, posterior: bool) -> Classified:
         """Room for n rows."""
-        return cls(
-            np.empty(n, np.intp), np.empty(n), np.empty(n), np.empty((n, n_clusters)) if posterior else None
-        )  # fmt: skip
+        every = np.empty((n, n_clusters)) if posterior else None
+        return cls(np.empty(n, np.intp), np.empty(n), np.empty(n), every)
 
     @property
     def outlying(self) -> npt.NDArray[np.bool_]:
@@ -72,7 +62,7 @@ def classified(clusters: Clusters, rows: InMemory, *, posterior: bool) -> Classi
 
     Where there are many clusters only those near a row are looked at, and the others have probability zero.
     """
-    if n_parts(clusters) < MANY:
+    if clusters.n_parts < MANY:
         densities, distances, dimensions = clusters.log_densities(rows)
         shares, _ = probabilities(densities)
         labels = shares.argmax(axis=1)
@@ -94,12 +84,8 @@ def tail(distance: Real, dimensions: npt.NDArray[np.integer]) -> Real:
 def outlier_confidence(tails: Real, known: Real, n_rows: int, counts: Index | None = None) -> Real:
     """1 - min over s >= t of n s / #{j: t_j <= s}, for each t: the probability that such a row is an outlier.
 
-    Parameters
-    ----------
-    tails : share t of a cluster's rows as far from it as each of some rows, or further.
-    known : the same for the outliers among the n rows of the fit, in increasing order.
-    n_rows : n.
-    counts : number of outliers with a share of known_k or less; None: 1, 2, ..., each is listed.
+    t is the share of a cluster's rows as far from it as a row, or further; `known` those of the outliers among the n
+    rows of the fit, in increasing order, and `counts` how many have this share or less (by default 1, 2, ...).
     """
     counts = np.arange(1, len(known) + 1) if counts is None else counts
     rates = n_rows * known / counts
@@ -111,12 +97,7 @@ def outlier_confidence(tails: Real, known: Real, n_rows: int, counts: Index | No
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """Clusters, and the scale on which they are.
-
-    Attributes
-    ----------
-    units, clusters : those of ``Choice``.
-    """
+    """Clusters, and the scale on which they are."""
 
     units: Units
     clusters: Clusters
@@ -143,7 +124,7 @@ class Classifier:
         def one(rows: InMemory, where: slice) -> None:
             found[where] = np.sqrt(deviances(*self.clusters.log_densities(self.units.applied(rows))))
 
-        each_block(one, table, width=max(table.shape[1], n_parts(self.clusters)))
+        each_block(one, table, width=max(table.shape[1], self.clusters.n_parts))
         return found
 
     def log_likelihood(self, table: Table) -> Real:
@@ -155,7 +136,7 @@ class Classifier:
             densities = self.clusters.log_densities(self.units.made_symmetric(scaled))[0]
             found[where] = probabilities(densities)[1] + self.units.log_slopes(scaled)
 
-        each_block(one, table, width=max(table.shape[1], n_parts(self.clusters)))
+        each_block(one, table, width=max(table.shape[1], self.clusters.n_parts))
         return found
 
     def completed(self, table: Table, posterior: Real | None = None) -> Values:
@@ -176,12 +157,8 @@ def deviances(densities: Real, squares: Real, dimensions: Count) -> Real:
 
     l_ik = log pi_k + log p(x_i | k), and a row at the distance D_ik has log t(D_ik) - log t(0) less than at the centre,
     where t is the density of Student's distribution. L_i - l_ik does not depend on units, and it is smallest in the
-    cluster that the row is given to. For equal spreads and shares it is a function of D_ik alone.
-
-    Parameters
-    ----------
-    densities, squares, dimensions : the l_ik, the D_ik² and the dimensions that each row determines, as
-        ``Clusters.log_densities`` gives them.
+    cluster that the row is given to. For equal spreads and shares it is a function of D_ik alone. The l_ik, the D_ik²
+    and the dimensions that each row determines are those of ``Clusters.log_densities``.
     """
     d = np.asarray(dimensions)[:, None]
     tops = densities + log_tails(np.zeros_like(squares), d) - log_tails(squares, d)

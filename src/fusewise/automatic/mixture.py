@@ -23,12 +23,13 @@ import numpy as np
 from scipy.special import gammaln
 
 from fusewise.automatic.evidence import Evidence, Groups, Marginal, regular
-from fusewise.automatic.mixture_kernels import TAIL, explain_groups
-from fusewise.kernels import Index, Real, in_ranges
+from fusewise.kernels import Index, Real
 from fusewise.support import Number, NumberArray, Record, Word
 
-#: A spread grows or shrinks by at most this factor in a step.
-LARGEST_STEP = 3.0
+#: Degrees of freedom of the components: heavy tails, with a finite variance.
+TAIL = 5.0
+#: Components that a row is less likely than this to belong to are left out of what is expected of it.
+NEGLIGIBLE = 1e-12
 
 
 class Spreads(NamedTuple):
@@ -39,29 +40,17 @@ class Spreads(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Statistics of the rows of each group on its spread.
+    """Statistics of the rows of each group on its spread."""
 
-    Attributes
-    ----------
-    scatter : K x r x r, the sum_i E[w_i (v_i - mu)(v_i - mu)'].
-    known : K x r x r, the mean of I - B_i^-1: I if the s of v = mu + L s are known exactly, 0 if not at all.
-    sizes : K, rows in each group.
-    """
-
-    scatter: Real
-    known: Real
-    sizes: Real
+    scatter: Real  # K x r x r, the sum_i E[w_i (v_i - mu)(v_i - mu)']
+    known: Real  # K x r x r, the mean of I - B_i^-1: I if the s of v = mu + L s are known exactly, 0 if not at all
+    sizes: Real  # K
 
 
 def em_step(now: Spreads, seen: Seen, prior: Real, family: str) -> Spreads:
-    """Return the spreads that maximise the expected likelihood given the current ones.
+    """Return the spreads of a family that maximise the expected likelihood given the current ones.
 
-    Parameters
-    ----------
-    now : the current spreads.
-    seen : statistics of the rows.
-    prior : spread of r + 2 pseudo-rows that are added to each group, so that small groups have a spread too.
-    family : "scale" or "full".
+    r + 2 pseudo-rows of spread `prior` are added to each group, so that small groups have a spread too.
     """
     r, sizes = len(prior), seen.sizes
     n, pseudo = sizes.sum(), r + 2.0
@@ -145,34 +134,21 @@ def _stretched(factor: Real, x: Real) -> Real:
 
 
 def _lengthened(x: Real) -> Real:
-    """1 + x for growth and 1 / (1 - x) for shrinkage: positive, and at most `LARGEST_STEP`."""
-    grown = 1 + np.minimum(np.abs(x), LARGEST_STEP - 1)
+    """1 + x for growth and 1 / (1 - x) for shrinkage: positive, and at most 3."""
+    grown = 1 + np.minimum(np.abs(x), 2.0)
     return np.asarray(np.where(x > 0, grown, 1 / grown))
-
-
-#: Components that a row is less likely than this to belong to are left out of what is expected of it; and the row is
-#: left out of the fit of those that it is less likely than this to belong to.
-NEGLIGIBLE, SLIGHT = 1e-12, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture(Record):
-    """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to.
-
-    Attributes
-    ----------
-    means, spreads, shares : K x r, K x r x r, K.
-    family : "scale" or "full".
-    fit : classification log-likelihood of the labels the components were fitted to.
-    complexity : number of free parameters.
-    """
+    """Components mu_k, Sigma_k with shares pi_k, and the likelihood of the rows they were fitted to."""
 
     means: Real
     spreads: Real
     shares: Real
-    family: str
-    fit: float
-    complexity: float
+    family: str  # "scale" or "full"
+    fit: float  # classification log-likelihood of the labels the components were fitted to
+    complexity: float  # number of free parameters
 
     _rules: ClassVar = {
         "means": NumberArray("K", "r"),
@@ -211,7 +187,7 @@ class Mixture(Record):
         order of the groups.
         """
         marginal = groups.marginal(self.spreads, roots=noise is not None)
-        away = _explain(groups, marginal, self.means).pull
+        away = _pulled(groups, marginal, self.means)[2]
         if noise is not None:
             away += groups.evidence.each_applied(marginal.root.transpose(1, 0, 2), noise)
         return np.asarray(self.means[groups.group] + groups.turned(marginal.factor, away).T)
@@ -233,7 +209,7 @@ def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away:
         sizes = posterior.sum(axis=0)
         if sizes.min() < 1:
             break
-        rows, component = np.nonzero(posterior > SLIGHT)
+        rows, component = np.nonzero(posterior > 1e-6)
         groups = turned.grouped(component, mixture.n_components, rows)
         which = rows[groups.order], groups.group
         weights = row_weights(groups.evidence, distances[which])
@@ -280,70 +256,10 @@ def tail_weights(distance: Real, dimensions: Index, random: np.random.Generator)
     return np.asarray(2 * random.gamma((TAIL + dimensions) / 2) / (TAIL + distance))
 
 
-class Explained(NamedTuple):
-    """Rows under t_nu(mu_k, Sigma_k), where the component k of a row is its group.
-
-    Attributes
-    ----------
-    marginal : the marginal likelihood with Sigma_k = L L' integrated out.
-    means : K x r, the mu_k.
-    density, distance : log-density of each row, and its squared distance from mu_k.
-    pull : r x N, the E[s | x_i] with coordinates mu_k + L s.
-    """
-
-    marginal: Marginal
-    means: Real
-    density: Real
-    distance: Real
-    pull: Real
-
-
-def _explain(groups: Groups, marginal: Marginal, means: Real) -> Explained:
-    """Evaluate components with given means (K x r); |x - mu|² is E[s | x]' L^-1 (v - mu) at the least-squares v."""
-    evidence = groups.evidence
-    m = np.einsum("jkg,gk->jg", marginal.undone, means)
-    own = m[:, groups.pattern_group]
-    moved = own - groups.all_applied(marginal.inverse, m)
-    rows = own[:, evidence.pattern]
-    pull = marginal.target - moved[:, evidence.pattern]
-    away = groups.turned(marginal.undone, evidence.places) - rows
-    distance = np.maximum(np.einsum("ki,ki->i", pull, away), 0)
-    gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
-    gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]
-    density = gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions)
-    return Explained(marginal, means, density, distance, pull)
-
-
-def fit_means(groups: Groups, spreads: Real, weights: Real) -> Explained:
-    """Find the means that maximise sum_i w_i log p(x_i | mu_k) with fixed weights."""
-    marginal = groups.marginal(spreads)
-    sizes = np.add.reduceat(weights, groups.begin[:-1])
-    # A direction that no row of a group determines stays at the origin.
-    system = ((1 + 1e-9) * sizes)[:, None, None] * np.eye(spreads.shape[1]) - _summed(groups, marginal, weights)
-    right = np.add.reduceat(marginal.target * weights, groups.begin[:-1], axis=1)
-    m = np.linalg.solve(system, right.T[:, :, None])[:, :, 0]
-    return _explain(groups, marginal, np.einsum("jkg,gk->gj", marginal.factor, m))
-
-
-def seen_of(groups: Groups, explained: Explained, shares: Real, weights: Real) -> Seen:
-    """Statistics of the rows on the spreads: expected scatter around the means, weighted by the shares p_i."""
-    pull, weighed = explained.pull, explained.pull * (shares * weights)
-    sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, explained.marginal, shares)
-    spans = [slice(*span) for span in pairwise(groups.begin)]
-    scatter = np.array([weighed[:, span] @ pull[:, span].T for span in spans]) + unsure
-    factors = explained.marginal.factor.transpose(2, 0, 1)
-    known = np.eye(len(pull)) - unsure / sizes[:, None, None]
-    return Seen(factors @ scatter @ factors.transpose(0, 2, 1), known, sizes)
-
-
 class Evaluated(NamedTuple):
-    """Rows in groups under the likeliest means of their groups.
+    """Rows in groups under the likeliest means of their groups, K x r.
 
-    Attributes
-    ----------
-    means : K x r.
-    density, distance : log-density of each row, and its squared distance from the mean.
-    seen : what the rows say on the spreads.
+    The log-density of each row, its squared distance from the mean, and what the rows say on the spreads.
     """
 
     means: Real
@@ -353,33 +269,45 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(groups: Groups, spreads: Real, shares: Real, weights: Real, *, renew: bool) -> Evaluated:
-    """``fit_means`` with the weights p_i w_i, and ``seen_of`` these or, if `renew`, the weights that follow from them.
+    """Find the means that maximise sum_i p_i w_i log p(x_i | mu_k) with fixed weights, and evaluate the rows.
 
-    Compiled, unless there are few rows (``mixture_kernels``).
+    The scatter is taken with the same weights or, if `renew`, with those that follow from the distances found here.
     """
-    own, spreads = groups.evidence, regular(spreads)
-    n, r = own.shape
-    if own.plain:
-        explained = fit_means(groups, spreads, shares * weights)
-        weights = row_weights(own, explained.distance) if renew else weights
-        seen = seen_of(groups, explained, shares, weights)
-        return Evaluated(explained.means, explained.density, explained.distance, seen)
-    means, density, distance = np.empty((len(spreads), r)), np.empty(n), np.empty(n)
-    scatter, known = np.empty_like(spreads), np.empty_like(spreads)
-    rows = own.precision, own.pattern, own.vector, own.places, own.constant, own.dimensions
-    given = (
-        groups.begin,
-        groups.pattern_begin,
-        spreads,
-        shares,
-        weights,
-        renew,
-        _leads(int(own.dimensions.max(initial=0)), TAIL),
-    )
-    found = means, density, distance, scatter, known
-    work = n // len(spreads) * r**3
-    in_ranges(len(spreads), work, lambda first, last: explain_groups(*rows, *given, *found, first, last))
-    return Evaluated(means, density, distance, Seen(scatter, known, np.add.reduceat(shares, groups.begin[:-1])))
+    evidence, begin, marginal = groups.evidence, groups.begin[:-1], groups.marginal(spreads)
+    counts = shares * weights
+    # A direction that no row of a group determines stays at the origin.
+    system = ((1 + 1e-9) * np.add.reduceat(counts, begin))[:, None, None] * np.eye(spreads.shape[1])
+    right = np.add.reduceat(marginal.target * counts, begin, axis=1)
+    m = np.linalg.solve(system - _summed(groups, marginal, counts), right.T[:, :, None])[:, :, 0]
+    means = np.einsum("jkg,gk->gj", marginal.factor, m)
+    own, moved, pull = _pulled(groups, marginal, means)
+    # |x - mu|² is E[s | x]' L^-1 (v - mu) at the least-squares v
+    rows = own[:, evidence.pattern]
+    away = groups.turned(marginal.undone, evidence.places) - rows
+    distance = np.maximum(np.einsum("ki,ki->i", pull, away), 0)
+    gaussian = marginal.constant + np.einsum("ki,ki->i", marginal.target, rows)
+    gaussian -= 0.5 * np.einsum("ku,ku->u", moved, own)[evidence.pattern]
+    density = gaussian + 0.5 * distance + log_tails(distance, evidence.dimensions)
+    counts = shares * row_weights(evidence, distance) if renew else counts
+    return Evaluated(means, density, distance, _seen(groups, marginal, pull, shares, counts))
+
+
+def _pulled(groups: Groups, marginal: Marginal, means: Real) -> tuple[Real, Real, Real]:
+    """m = L^-1 mu and (I - B^-1) m of each pattern, r x U; and E[s | x_i] with coordinates mu_k + L s, r x N."""
+    m = np.einsum("jkg,gk->jg", marginal.undone, means)
+    own = m[:, groups.pattern_group]
+    moved = own - groups.all_applied(marginal.inverse, m)
+    return own, moved, marginal.target - moved[:, groups.evidence.pattern]
+
+
+def _seen(groups: Groups, marginal: Marginal, pull: Real, shares: Real, counts: Real) -> Seen:
+    """Statistics of the rows on the spreads: expected scatter around the means, weighted by the counts p_i w_i."""
+    sizes, unsure = np.add.reduceat(shares, groups.begin[:-1]), _summed(groups, marginal, shares)
+    weighed = pull * counts
+    scatter = np.array([weighed[:, i:j] @ pull[:, i:j].T for i, j in pairwise(groups.begin)]) + unsure
+    factors = marginal.factor.transpose(2, 0, 1)
+    known = np.eye(len(pull)) - unsure / sizes[:, None, None]
+    return Seen(factors @ scatter @ factors.transpose(0, 2, 1), known, sizes)
 
 
 def _summed(groups: Groups, marginal: Marginal, weights: Real) -> Real:

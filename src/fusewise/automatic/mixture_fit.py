@@ -26,22 +26,18 @@ from fusewise.automatic.mixture import (
 from fusewise.automatic.rows import Rows
 from fusewise.kernels import Index, Labels, Real
 
-#: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; they end when the fit gains
-#: less than `GAIN` nats (for n > 1000 rows, (n / 1000)² times as many: 5 for 5000, where a parameter costs 4).
-ROUNDS = 15
-GAIN = 0.2
+#: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; and of the first of these, by
+#: which a partition is judged: they leave a small part of what it can gain.
+ROUNDS, FIRST_ROUNDS = 15, 3
 
 
 def enough_gain(n_rows: int) -> float:
-    """The gain in log-likelihood below which a round of EM was the last."""
-    return GAIN * max(1.0, n_rows / 1000) ** 2
+    """The gain in log-likelihood below which a round of EM was the last: 5 for 5000 rows, where a parameter costs 4."""
+    return 0.2 * max(1.0, n_rows / 1000) ** 2
 
 
 def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, family: str) -> Mixture:
-    """Fit centres and spreads of the groups given by labels 0 .. K-1, none empty, by EM on the observed entries.
-
-    The parameters are those of `GroupFit`.
-    """
+    """Fit centres and spreads of the groups given by labels 0 .. K-1, none empty, by EM on the observed entries."""
     fit = GroupFit(np.bincount(labels).astype(float), spread, prior, family)
     groups = evidence.turned(fit.factor).grouped(labels, len(fit.sizes))
     while not fit.done:
@@ -52,24 +48,10 @@ def fit_groups(evidence: Evidence, labels: Index, spread: Real, prior: Real, fam
 class GroupFit:
     """EM of the centres and spreads of groups, with fixed labels.
 
-    The rows are passed with every round, so that a fit that waits does not hold them.
-
-    Parameters
-    ----------
-    sizes : K, rows in each group, none empty.
-    spread : initial spread within groups.
-    prior : spread of r + 2 pseudo-rows that are added to each group, so that small groups have a spread too.
-    family : "scale" or "full".
-
-    Attributes
-    ----------
-    sizes : those given.
-    factor : L with L L' the initial spread. The rows are passed in coordinates s with v = L s, in which it is I:
-        spreads are then well conditioned.
-    fit, complexity : log-likelihood and number of free parameters of the best components so far.
-    gain : what they gained over the best before them; infinite after one round.
-    n_rounds : rounds so far.
-    done : whether the fit has converged.
+    Given are the sizes of the groups, none empty, the initial spread within them, and that of r + 2 pseudo-rows that
+    are added to each group, so that small groups have a spread too. The rows are passed with every round, so that a fit
+    that waits does not hold them; in coordinates s with v = L s (`factor`), in which the initial spread is I: spreads
+    are then well conditioned.
     """
 
     def __init__(self, sizes: Real, spread: Real, prior: Real, family: str) -> None:
@@ -127,17 +109,12 @@ def _complexity(sizes: Real, r: int, family: str) -> float:
     return n_groups - 1 + n_groups * r + shape + (n_groups - 1) * own
 
 
-FAMILIES = ("scale", "full")
-#: Rounds of EM by which a partition is judged first: they leave a small part of what it can gain.
-FIRST_ROUNDS = 3
-#: Numbers (rows times squared dimensions) for each thread that fits mixtures: with fewer, threads mostly wait for
-#: Python's lock (1000 rows in 6 dimensions on 16 cores: 1.0 s on one thread, 1.4 s on 4, 2.4 s on 16).
-ENOUGH_WORK = 100_000
-
-
 def threads_of_fits(n_rows: int, n_dimensions: int) -> int:
-    """The most threads that fits of partitions are worth."""
-    return 1 + n_rows * n_dimensions**2 // ENOUGH_WORK
+    """The most threads that fits of partitions are worth: with less work for each, they mostly wait for Python's lock.
+
+    (1000 rows in 6 dimensions on 16 cores took 1.0 s on one thread, 1.4 s on 4, 2.4 s on 16.)
+    """
+    return 1 + n_rows * n_dimensions**2 // 100_000
 
 
 def describe(rows: Rows, labels: Labels, worth: float = 1.0, rounds: int = ROUNDS) -> Mixture:
@@ -152,12 +129,7 @@ class PartitionFit:
 
     A family is dropped as soon as it falls short of the other by more than it may still gain. Each fit begins from one
     spread for all groups: started from the fit of the previous partition, EM is hardly faster and ends in worse optima.
-
-    Parameters
-    ----------
-    rows : the rows.
-    labels : their groups, 0 .. K-1, none empty.
-    worth : rows that a row is worth (see ``criterion``).
+    `worth` is that of ``criterion``.
     """
 
     def __init__(self, rows: Rows, labels: Labels, worth: float = 1.0) -> None:
@@ -165,7 +137,7 @@ class PartitionFit:
         self.n_groups = int(labels.max()) + 1
         within, prior = rows.within(labels), rows.prior(self.n_groups)
         sizes = np.bincount(labels).astype(float)
-        families = FAMILIES[: min(self.n_groups, 2)]  # one group has one spread
+        families = ("scale", "full")[: min(self.n_groups, 2)]  # one group has one spread
         self._fits = [GroupFit(sizes, within, prior, family) for family in families]
 
     def advance(self, rounds: int = ROUNDS) -> None:

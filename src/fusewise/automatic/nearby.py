@@ -1,9 +1,4 @@
-"""Loops over rows and components that keep, of each row, the components whose density is not negligible.
-
-The bounds that they compare are derived in ``nearby``. Each loop takes rows in an order in which those with the same
-columns missing follow each other, so that what depends on these alone is computed once.
-
-Which of many components may have given a row: all whose density is not negligible beside the best one's.
+"""Which of many components may have given a row: all whose density is not negligible beside the best one's.
 
 With K components and N rows, K N densities of order r² each are most of the work where K is large, and nearly all of
 them are negligible. So they are bounded first. With W the mean spread, e_1 <= ... <= e_r the eigenvalues of
@@ -26,26 +21,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from fusewise.automatic.clusters import AlongAxes, Beside, Clusters, Joined
-from fusewise.automatic.columns import ColumnMixture
+from fusewise.automatic.clusters import AxisMixture, Clusters
 from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.mixture import Mixture, log_tails
-from fusewise.automatic.mixture_kernels import TAIL
+from fusewise.automatic.mixture import TAIL, Mixture, log_tails
 from fusewise.kernels import Index, Labels, Real, compiled
-from fusewise.observations import Entries, InMemory
-
-
-def in_room(n: int, k: int, fill: Any) -> tuple[Index, Index, Real, Real]:
-    """Call a loop with arrays for what it finds, larger ones until they suffice."""
-    room = 16 * n
-    while True:
-        begin = np.zeros(n + 1, np.int64)
-        component, density, distance = np.empty(room, np.int64), np.empty(room), np.empty(room)
-        needed = int(fill(begin, component, density, distance))
-        if needed <= room:
-            return begin, component[:needed], density[:needed], distance[:needed]
-        room = min(max(needed, 2 * room), n * k)
+from fusewise.observations import InMemory
 
 
 @compiled
@@ -64,7 +46,11 @@ def screen_components(
     places: Any, pattern: Any, dimensions: Any, rows: Any, covariances: Any, roots: Any, means: Any, spreads: Any,
     shares: Any, least: Any, high: Any, span: float, begin: Any, component: Any, density: Any, distance: Any,
 ) -> int:  # fmt: skip
-    """Find the components near each row; densities are without what does not depend on the component."""
+    """Find the components near each row; densities are without what does not depend on the component.
+
+    Rows come in an order in which those with the same columns missing follow each other, so that what depends on these
+    alone is computed once.
+    """
     (n, r), k_all, room, at = places.shape, len(means), len(component), 0
     centres, bounds, scales = np.empty((r, k_all)), np.empty(k_all), np.empty(k_all)
     factors, sizes, ready = np.empty((k_all, r, r)), np.empty(k_all), np.zeros(k_all, np.bool_)
@@ -119,54 +105,6 @@ def screen_components(
     return at
 
 
-@compiled(shapes=("N P", "N P", "N", "P K", "P K", "P K", "K", "", "M", "R", "R", "R"))
-def screen_columns(
-    values: Any, mask: Any, rows: Any, means: Any, precisions: Any, halves: Any, shares: Any, span: float,
-    begin: Any, component: Any, density: Any, distance: Any,
-) -> int:  # fmt: skip
-    """The same for independent columns, where the densities themselves are as quick as bounds."""
-    (n, p), k_all, room, at = values.shape, len(shares), len(component), 0
-    squares, scales, leads = np.empty(k_all), np.empty(k_all), np.empty(k_all)
-    power, before = 0.0, -1
-    for i in range(n):
-        row = rows[i]
-        same = before >= 0
-        for j in range(p):
-            same = same and mask[row, j] == mask[before, j]
-        if not same:
-            seen = 0
-            for k in range(k_all):
-                leads[k] = shares[k]
-            for j in range(p):
-                if mask[row, j]:
-                    seen += 1
-                    for k in range(k_all):
-                        leads[k] -= halves[j, k]
-            power = 2 / (TAIL + seen)
-            for k in range(k_all):
-                scales[k] = np.exp(power * (leads[0] - leads[k]))
-        before = row
-        for k in range(k_all):
-            squares[k] = 0.0
-        for j in range(p):
-            if mask[row, j]:
-                value, of_all, weights = values[row, j], means[j], precisions[j]
-                for k in range(k_all):
-                    away = of_all[k] - value
-                    squares[k] += away * away * weights[k]
-        lowest = np.inf
-        for k in range(k_all):
-            lowest = min(lowest, (TAIL + squares[k]) * scales[k])
-        limit = lowest * np.exp(power * span) * (1 + 1e-9)
-        for k in range(k_all):
-            if (TAIL + squares[k]) * scales[k] <= limit:
-                if at < room:
-                    component[at], density[at], distance[at] = k, leads[k], squares[k]
-                at += 1
-        begin[i + 1] = at
-    return at
-
-
 @compiled
 def _factorise(covariance: Any, spread: Any, lower: Any) -> float:
     """Cholesky factor of the sum of two matrices; returns the log-determinant."""
@@ -203,16 +141,21 @@ NEGLIGIBLE = 1e-4
 class Nearby(NamedTuple):
     """The components near each row, and log pi_k + log p(x_i | k) of these.
 
-    Attributes
-    ----------
-    begin : N + 1, where those of each row begin.
-    component, density, distance : the component, the log-density and the squared distance, one row after another.
+    Entries for one row after another: the component, the log-density and the squared distance; and where those of each
+    row begin, and the last one's end.
     """
 
     begin: Index
     component: Index
     density: Real
     distance: Real
+
+    @classmethod
+    def of(cls, n: int, row: Index, *entries: npt.NDArray[Any]) -> Nearby:
+        """From entries of n rows in any order."""
+        order = np.argsort(row, kind="stable")
+        begin = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
+        return cls(begin, *(each[order] for each in entries))
 
     @property
     def row(self) -> Index:
@@ -227,16 +170,7 @@ class Nearby(NamedTuple):
         first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(own, prepend=-1))
         density = np.logaddexp.reduceat(self.density[order], first)
         distance = np.minimum.reduceat(self.distance[order], first)
-        begin = np.searchsorted(row[first], np.arange(len(self.begin)))
-        return Nearby(begin, own[first], density, distance)
-
-    def beside(self, other: Nearby, first: int) -> Nearby:
-        """Both, the components of the other numbered from `first`."""
-        row = np.concatenate([self.row, other.row])
-        order = np.argsort(row, kind="stable")
-        component = np.concatenate([self.component, first + other.component])
-        density, distance = (np.concatenate(pair) for pair in zip(self[2:], other[2:], strict=True))
-        return Nearby(self.begin + other.begin, component[order], density[order], distance[order])
+        return Nearby.of(len(self.begin) - 1, row[first], own[first], density, distance)
 
     @property
     def total(self) -> Real:
@@ -263,36 +197,27 @@ class Nearby(NamedTuple):
 
 
 def nearby(clusters: Clusters, table: InMemory) -> tuple[Nearby, Index]:
-    """The clusters near each row of a table (on the scale of the fit), and the dimensions that each row determines."""
-    if isinstance(clusters, Beside):
-        common, dimensions = nearby(clusters.common, table)
-        common = common._replace(density=common.density + np.log1p(-clusters.share))
-        densities, distances = clusters.of_rare(table, dimensions)
-        return common.beside(_of_all(densities, distances), clusters.common.n_components), dimensions
-    if isinstance(clusters, Joined):
-        found, dimensions = nearby(clusters.parts, table)
-        return found.joined(clusters.group), dimensions
-    if isinstance(clusters, AlongAxes):
-        evidence = Evidence.of(clusters.subspace, table)
-        return near_components(clusters.mixture, evidence), evidence.dimensions
-    if isinstance(clusters, ColumnMixture) and isinstance(table, Entries) and not clusters.levels:
-        return near_columns(clusters, table)
-    densities, distances, dimensions = clusters.log_densities(table)
-    return _of_all(densities, distances), dimensions
+    """The clusters near each row of a table (on the scale of the fit), and the dimensions that each row determines.
 
-
-def n_parts(clusters: Clusters) -> int:
-    """Components of which densities are computed; several may be one cluster."""
-    common = clusters.common if isinstance(clusters, Beside) else clusters
-    return (common.parts if isinstance(common, Joined) else common).n_components
-
-
-def _of_all(densities: Real, distances: Real) -> Nearby:
-    """From densities that were all computed, N x K."""
-    k = densities.shape[1]
-    kept = densities >= densities.max(axis=1, keepdims=True) - np.log(k / NEGLIGIBLE)
-    begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    return Nearby(begin, np.nonzero(kept)[1], densities[kept], distances[kept])
+    Distances are those of ``Clusters.component_densities``.
+    """
+    n, first, entries = table.shape[0], 0, []
+    dimensions: Index | None = None
+    for weight, part in zip(clusters.weights, clusters.parts, strict=True):
+        if isinstance(part, AxisMixture) and part.categories is None:
+            evidence = Evidence.of(part.subspace, table)
+            found, own = near_components(part.mixture, evidence), evidence.dimensions
+        else:
+            densities, distances, own = part.log_densities(table)
+            kept = densities >= densities.max(axis=1, keepdims=True) - _range(part.n_components)
+            found = Nearby.of(n, *np.nonzero(kept), densities[kept], distances[kept])
+        dimensions = own if dimensions is None else dimensions
+        row, scale = found.row, np.maximum(dimensions, 1) / np.maximum(own, 1)
+        entries.append((row, first + found.component, found.density + np.log(weight), found.distance * scale[row]))
+        first += part.n_components
+    assert dimensions is not None
+    together = Nearby.of(n, *(np.concatenate(each) for each in zip(*entries, strict=True)))
+    return (together if first == clusters.n_components else together.joined(clusters.group)), dimensions
 
 
 def near_components(mixture: Mixture, evidence: Evidence) -> Nearby:
@@ -306,44 +231,25 @@ def near_components(mixture: Mixture, evidence: Evidence) -> Nearby:
     covariances, log_det = evidence.uncertainty
     covariances = np.ascontiguousarray(covariances.transpose(2, 0, 1))
     roots = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(common + covariances)))
-    rows = np.argsort(evidence.pattern, kind="stable")
+    order = np.argsort(evidence.pattern, kind="stable")
     arrays = (
-        np.ascontiguousarray(evidence.places.T), evidence.pattern, evidence.dimensions.astype(float), rows,
+        np.ascontiguousarray(evidence.places.T), evidence.pattern, evidence.dimensions.astype(float), order,
         covariances, roots, np.ascontiguousarray(mixture.means), spreads, np.log(mixture.shares), least,
         np.maximum(sizes[:, -1], 1.0),
     )  # fmt: skip
-    found = in_room(n, k, lambda *to: screen_components(*arrays, _range(k), *to))
+    room, needed, begin = 0, 16 * n, np.zeros(n + 1, np.int64)
+    while needed > room:  # larger arrays until they suffice
+        room = min(max(needed, 2 * room), n * k)
+        component, lead, distance = np.empty(room, np.int64), np.empty(room), np.empty(room)
+        needed = int(screen_components(*arrays, _range(k), begin, component, lead, distance))
+    row = np.repeat(order, np.diff(begin))
+    component, lead, distance = component[:needed], lead[:needed], distance[:needed]
     known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
     known += 0.5 * log_det[evidence.pattern]
-    return _finished(found, rows, known, evidence.dimensions)
-
-
-def near_columns(mixture: ColumnMixture, table: Entries) -> tuple[Nearby, Index]:
-    """The components of a mixture with independent columns near each row, and the number of entries of each."""
-    real = table.real()
-    n, k = real.shape[0], mixture.n_components
-    order = np.lexsort(real.mask.T)
-    arrays = (
-        np.ascontiguousarray(real.values, float), np.ascontiguousarray(real.mask), order,
-        np.ascontiguousarray(mixture.means.T), np.ascontiguousarray(1 / mixture.variances.T),
-        np.ascontiguousarray(0.5 * np.log(2 * np.pi * mixture.variances.T)), np.log(mixture.shares),
-    )  # fmt: skip
-    found = in_room(n, k, lambda *to: screen_columns(*arrays, _range(k), *to))
-    return _finished(found, order, np.zeros(n), real.row_counts), real.row_counts
+    density = lead + known[row] + log_tails(distance, evidence.dimensions[row])
+    return Nearby.of(n, row, component, density, distance)
 
 
 def _range(n_components: int) -> float:
     """How many nats a component that counts may be below the best."""
     return float(np.log(n_components / NEGLIGIBLE))
-
-
-def _finished(found: tuple[Index, Index, Real, Real], order: Index, known: Real, dimensions: Index) -> Nearby:
-    """Rows in their own order, and densities with all constants."""
-    begin, component, lead, distance = found
-    counts = np.diff(begin)
-    row = np.repeat(order, counts)
-    again = np.argsort(row, kind="stable")
-    row, distance = row[again], distance[again]
-    density = lead[again] + known[row] + log_tails(distance, dimensions[row])
-    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(order)))])
-    return Nearby(start, component[again], density, distance)

@@ -29,13 +29,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from fusewise.automatic.clusters import AlongAxes, Beside, Clusters, Joined
+from fusewise.automatic.clusters import AxisMixture, Clusters, Part
 from fusewise.automatic.columns import ColumnMixture, columns_of_groups
 from fusewise.automatic.cuts import Scores, TreeBranches, branches, grow
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.labelling import OUTLIER_LEVEL, tail
 from fusewise.automatic.mixture import log_tails, probabilities
-from fusewise.automatic.nearby import MANY, near_components, nearby
+from fusewise.automatic.nearby import MANY, near_components
 from fusewise.automatic.rows import Rows, fit_axes
 from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, WIDE_TOL
 from fusewise.automatic.units import Units
@@ -138,18 +138,13 @@ def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
 
     Along axes, the tail is that of the row along them or about them, whichever is smaller.
     """
-    parts = clusters.parts if isinstance(clusters, Joined) else clusters
-    many = parts.n_components >= MANY
-    if not isinstance(parts, AlongAxes):
-        if many:
-            near, dimensions = nearby(parts, rows)
-            best = near.likeliest
-            return near.total, tail(near.distance[best], dimensions), near.component[best]
+    parts = clusters.parts[0]
+    if not isinstance(parts, AxisMixture):
         densities, distances, dimensions = parts.log_densities(rows)
         label = densities.argmax(axis=1)
         return probabilities(densities)[1], tail(distances[np.arange(len(label)), label], dimensions), label
     evidence = Evidence.of(parts.subspace, rows)
-    if many:
+    if parts.n_components >= MANY:
         near = near_components(parts.mixture, evidence)
         best = near.likeliest
         total, distance, label = near.total, near.distance[best], near.component[best]
@@ -219,14 +214,14 @@ class RareSearch:
         if not groups:
             return self.clusters, refused
         rare, sizes = self._described(groups)
-        return Beside(self.clusters, rare, float(sizes.sum()) / self.n_rows), refused
+        return self.clusters.beside(rare, float(sizes.sum()) / self.n_rows), refused
 
     def _size(self, rows: Index) -> float:
         return float(self.known.weights[rows].sum())
 
     def groups(self) -> list[Index]:
         """The rows of each group with a valley around it."""
-        parts = self.clusters.parts if isinstance(self.clusters, Joined) else self.clusters
+        parts = self.clusters.parts[0]
         centers = np.asarray(parts.centers)
         own = centers[self.known.label]
         away = Entries(np.where(self.rows.mask, self.rows.values - own, 0), self.rows.mask)
@@ -283,10 +278,10 @@ def shifted(evidence: Evidence, by: Real) -> Evidence:
     )  # fmt: skip
 
 
-def within(clusters: Clusters, subspace: Subspace) -> Real:
+def within(clusters: Part, subspace: Subspace) -> Real:
     """The mean spread of the components along the axes of a subspace."""
     basis = subspace.basis
-    if isinstance(clusters, AlongAxes):
+    if isinstance(clusters, AxisMixture):
         across = basis.T @ clusters.subspace.basis
         spread = np.einsum("k,kij->ij", clusters.mixture.shares, clusters.mixture.spreads)
         return np.asarray(across @ spread @ across.T + (basis.T * clusters.subspace.noises) @ basis)

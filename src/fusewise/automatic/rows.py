@@ -44,9 +44,6 @@ from fusewise.observations import Entries, InMemory, blur, group_means
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
 
-#: Smallest noise, as a share of the mean variance along an axis.
-NOISE_FLOOR = 1e-6
-
 
 def fit_axes(
     table: InMemory, rank: int, progress: Progress = silent, *, tol: float = 1e-6, start: Subspace | None = None
@@ -69,7 +66,7 @@ def fit_axes(
         fitted = replace(fitted, noise=0.01 * float(fitted.variances[_varying_axes(fitted.variances)].min()))
     varying = _varying_axes(fitted.variances)
     variances = fitted.variances[varying]
-    noise = max(fitted.noise, NOISE_FLOOR * float(variances.mean()), 1e-12)
+    noise = max(fitted.noise, 1e-6 * float(variances.mean()), 1e-12)
     own = None if table.dtype.kind == "c" else blur(table)
     return replace(fitted, basis=fitted.basis[:, varying], variances=variances, noise=noise, blur=own)
 
@@ -91,11 +88,7 @@ def prior_variances(subspace: Subspace, evidence: Evidence) -> Real:
 class Rows:
     """Rows in a subspace: the evidence on their coordinates, and the posterior of these.
 
-    Attributes
-    ----------
-    evidence : the likelihood of the coordinates given the entries.
-    places, covariances : mean and covariance of each row's coordinates, N x r and N x r x r.
-    variances : variance of each coordinate over all rows, r.
+    That has the mean `places`, N x r, and the `covariances`, N x r x r; `variances`, r, are those over all rows.
     """
 
     evidence: Evidence
@@ -124,23 +117,16 @@ class Rows:
         return np.asarray(np.diag(self.variances) / n_groups ** (2 / len(self.variances)))
 
 
-#: Wider tables are not looked at by pairs of columns; and of each so many rows that products take no longer than this.
-MOST_COLUMNS, MOST_PRODUCTS = 1000, 500_000_000
-#: Shares of the lower of two humps to begin with, and rounds of EM.
-SHARES, ROUNDS = (0.3, 0.5, 0.7), 20
-
-
 def informative_columns(table: InMemory) -> Index | None:
     """The columns that depend on others or have two humps; None unless they are at least two and at most half of all.
 
-    Parameters
-    ----------
-    table : standardised rows; None is returned for a sparse or a complex one.
+    Nor are they looked for in a sparse, a complex or a very wide table, by pairs of columns; and in a large one only in
+    so many rows that products take no time to speak of.
     """
-    if not isinstance(table, Entries) or table.dtype.kind == "c" or table.shape[1] > MOST_COLUMNS:
+    if not isinstance(table, Entries) or table.dtype.kind == "c" or table.shape[1] > 1000:
         return None
     n, p = table.shape
-    rows = table.take(np.arange(0, n, -(-n * p * p // MOST_PRODUCTS)))
+    rows = table.take(np.arange(0, n, -(-n * p * p // 500_000_000)))
     informative = _dependence(rows) > 4 * np.log(p)
     if informative.sum() <= p / 2:
         rest = np.flatnonzero(~informative)
@@ -184,17 +170,17 @@ def _dependence(table: Entries) -> Real:
     return np.asarray((common * products).max(axis=0))
 
 
-def two_humps(table: Entries) -> Real:
+def two_humps(table: Entries, rounds: int = 20) -> Real:
     """log-likelihood of two Gaussian distributions with one variance over that of one, less log n, for each column."""
     seen, counts = table.seen, np.maximum(table.column_counts, 1)
     x = np.where(table.mask, table.values - table.column_means, 0) / np.sqrt(np.maximum(table.column_variances, 1e-300))
     filled = np.where(table.mask, x, np.nan)
     gains = np.full(table.shape[1], -np.inf)
-    for share in SHARES:
+    for share in (0.3, 0.5, 0.7):
         means = np.nanquantile(filled, [share / 2, (1 + share) / 2], axis=0)
         shares: Real = np.repeat([[share], [1 - share]], table.shape[1], axis=1)
         variances = np.full(table.shape[1], 0.5)
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             away = np.square(x - means[:, None])
             densities = np.log(shares)[:, None] - 0.5 * (np.log(variances) + away / variances)
             total = np.logaddexp(*densities)
@@ -213,28 +199,19 @@ CHANCE = 0.05
 MOST_DIMENSIONS = 3
 #: Share of the well-known rows in the smallest part.
 SMALLEST = 0.015
-#: A row is well known if the variance of each coordinate, given its entries, is at most this share of the rows'.
-WELL_KNOWN = 0.1
-#: If more than this share of the rows have their k nearest neighbours within a step of a column that is recorded in
-#: steps, the steps look like gaps, and none is looked for.
-WITHIN_A_STEP = 0.01
 
 
 def well_known(rows: Rows) -> Mask:
-    """Rows whose entries determine all of their coordinates."""
+    """Rows whose entries leave at most a tenth of the variance of each coordinate."""
     left = np.einsum("irr->ir", rows.covariances)
-    return np.asarray((left <= WELL_KNOWN * rows.variances).all(axis=1))
+    return np.asarray((left <= 0.1 * rows.variances).all(axis=1))
 
 
 def parts_of(rows: Rows, blur: Real | None) -> Index | None:
     """The part of each well-known row, 0, 1, ...; -1 for other rows. None if no gap is found.
 
-    A part has at least `SMALLEST` of these rows; those of smaller ones are in the part of the nearest row.
-
-    Parameters
-    ----------
-    rows : the rows.
-    blur : P, the variances added for columns recorded in steps (``resolution.blur``).
+    A part has at least `SMALLEST` of these rows; those of smaller ones are in the part of the nearest row. `blur` are
+    the variances added for columns recorded in steps.
     """
     if not 1 < rows.places.shape[1] <= MOST_DIMENSIONS:
         return None
@@ -261,7 +238,7 @@ def _connected(places: Real, step: float) -> Index:
     if n < 2 * (k + 1):  # too few rows on either side of any gap
         return np.zeros(len(places), np.intp)
     distances, neighbors = (np.asarray(each) for each in cKDTree(different).query(different, k + 1))
-    if np.mean(distances[:, -1] < step) > WITHIN_A_STEP:
+    if np.mean(distances[:, -1] < step) > 0.01:  # the steps of a column look like gaps
         return np.zeros(len(places), np.intp)
     edges = np.repeat(np.arange(n), k), neighbors[:, 1:].ravel()
     # Not a coo_array, whose positions of 64 bits SciPy 1.11 answers with no parts.

@@ -19,12 +19,11 @@ from fusewise.automatic.classes import (
 )
 from fusewise.automatic.clusters import (
     SOFT_ROUNDS,
-    AlongAxes,
+    AxisMixture,
     Clusters,
-    Joined,
+    Part,
     axes_complexity,
     better_explained,
-    joined_clusters,
     with_levels,
 )
 from fusewise.automatic.columns import LevelEvidence, columns_of_groups, only_columns
@@ -424,8 +423,7 @@ class TreeSearch:
         """
         if before is None or self.for_classes:
             return found
-        parts = before.parts if isinstance(before, Joined) else before
-        labels = np.unique(parts.log_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
+        labels = np.unique(before.component_densities(self.sample)[0].argmax(axis=1), return_inverse=True)[1]
         one = self.comparison(found.placed.rows)([labels], compare_all=True)
         if one.barred or one.criteria[0] <= found.criterion:
             return found
@@ -444,7 +442,7 @@ class TreeSearch:
         """
         subspace, rows, _ = found.placed
         best, told = found.compared.mixtures[found.chosen], self.n_clusters is not None
-        kept: Clusters
+        kept: Part
         many = best.n_components > MOST_CLUSTERS and not (told or self.hints or self.categories)
         if isinstance(best, Mixture) and many:
             return self._many_clusters(found, best)
@@ -459,14 +457,14 @@ class TreeSearch:
             kept = self._kept(subspace, rows, mixture)
             pairs = [] if told else self._without_valley(mixture, rows, self.within(subspace).blur)
         group = self._joined_by_hints(kept, pairs) if self.hints else linked(kept.n_components, pairs)
-        return mixture, joined_clusters(kept, group)
+        return mixture, Clusters.of(kept, group)
 
     def within(self, subspace: Subspace) -> Subspace:
         """The subspace of the columns in which axes are fitted."""
         return subspace if self.columns is None else subspace_of(subspace, self.columns)
 
-    def _kept(self, subspace: Subspace, rows: Rows, mixture: Mixture) -> Clusters:
-        """The clusters of a mixture: along axes or with independent columns, and with levels beside these."""
+    def _kept(self, subspace: Subspace, rows: Rows, mixture: Mixture) -> Part:
+        """The components of a mixture: along axes or with independent columns, and with levels beside these."""
         if self.categories is None or self.columns is None:
             evidence = rows.evidence if self.wide is self.sample else Evidence.of(subspace, self.wide)
             away = held(mixture.log_densities(evidence)[0], self.wide_hints, self.n_clusters)
@@ -490,7 +488,7 @@ class TreeSearch:
         price = float(np.log(len(labels)))
         return [pair for pair, joined in zip(pairs, alike, strict=True) if joined >= apart - price]
 
-    def _joined_by_hints(self, kept: Clusters, pairs: list[tuple[int, int]]) -> Index:
+    def _joined_by_hints(self, kept: Part, pairs: list[tuple[int, int]]) -> Index:
         """The cluster of each component: hints join some; of `pairs`, those are joined that hints do not keep apart."""
         densities = kept.log_densities(self.wide.take(self.wide_hints.rows))[0]
         price = float(np.log(self.wide.shape[0]))
@@ -508,7 +506,7 @@ class TreeSearch:
         independent = gain > 0.5 * cost * np.log(self.worth * self.wide.shape[0])
         own = labels if self.wide is self.sample else near_components(mixture, rows.evidence).labels
         group = linked(mixture.n_components, without_valley(mixture, rows.evidence, own))
-        return mixture, joined_clusters(apart if independent else AlongAxes(subspace, mixture), group)
+        return mixture, Clusters.of(apart if independent else AxisMixture(subspace, mixture), group)
 
 
 def refitted(rows: Rows, evidence: Evidence, mixture: Mixture) -> tuple[Mixture, Labels]:

@@ -14,26 +14,18 @@ from fusewise.observations import Entries
 from fusewise.subspace import Subspace, coordinates, fit_shrunk_subspace, reconstruct
 from fusewise.support import Dims, Instance, NumberArray, PositionArray, Record
 
-#: Largest number of axes; those a table does not support are removed.
-RANK = 6
-
 
 @dataclass(frozen=True, eq=False)
 class Smooth(Record):
     """A shrunk subspace of the columns, each in units of its standard deviation; a complex column is two real ones.
 
     Columns are not centred, so that those with similar means (ratings, for example) can be shrunk towards each other.
-
-    Attributes
-    ----------
-    columns, scale, middle : which columns vary; the standard deviation of each, and its mean.
-    subspace : the subspace of the varying columns.
     """
 
-    columns: Index
-    scale: Real
-    middle: Values
-    subspace: Subspace
+    columns: Index  # those that vary
+    scale: Real  # the standard deviation of each column
+    middle: Values  # the mean of each column
+    subspace: Subspace  # of the varying columns
 
     _rules: ClassVar = {
         "columns": PositionArray("V", below="P"),
@@ -50,7 +42,7 @@ class Smooth(Record):
     def of(cls, entries: Entries) -> Smooth:
         """Fit the subspace of a table."""
         columns, scale = varying_columns(entries)
-        return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_scaled(entries, columns, scale), RANK))
+        return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_scaled(entries, columns, scale), 6))
 
     def completed(self, entries: Entries) -> Values:
         """E[row | its entries]; the mean for a row without observed entries."""

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fusewise.automatic.units import Levels
-from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import Entries, InMemory
 from fusewise.support import Number, NumberArray, Record, Rule, counted
 
@@ -144,14 +143,7 @@ class Refit(NamedTuple):
 
 
 def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stability:
-    """Compare the labels of a model with those of its refits.
-
-    Parameters
-    ----------
-    labels : of all rows.
-    refits : the fits to draws of them.
-    hidden : share of the observed entries that was hidden in each.
-    """
+    """Compare the labels of all rows with those of refits to draws of them, each with a share of entries hidden."""
     n_clusters = int(labels.max(initial=-1)) + 1
     best, counts = np.full((len(refits), n_clusters), np.nan), Counter[int]()
     times, stayed, sure = np.zeros((3, len(labels)))
@@ -161,19 +153,15 @@ def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stabili
         times[refit.rows] += 1
         similarity = similarities(before, refit.labels, n_clusters)
         best[k] = similarity.max(axis=1)
-        stayed[refit.rows] += _stays(before, refit.labels, similarity)
+        # whether each row is in the cluster most similar to its own, or in none again
+        match: Index = np.append(np.nan_to_num(similarity).argmax(axis=1), -1)
+        stayed[refit.rows] += refit.labels == match[before]
         sure[refit.rows] += _own_probability(before, refit, similarity)
     some = ~np.isnan(best)
     clusters = np.where(some, best, 0).sum(axis=0) / np.where(some.any(axis=0), some.sum(axis=0), np.nan)
     times = np.where(times > 0, times, np.nan)
     numbers = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
     return Stability(clusters, stayed / times, sure / times, numbers, len(refits), hidden)
-
-
-def _stays(before: Labels, after: Labels, similarity: Real) -> Mask:
-    """Whether each row is in the cluster most similar to its own, or in none again."""
-    match: npt.NDArray[np.intp] = np.append(np.nan_to_num(similarity).argmax(axis=1), -1)
-    return np.asarray(after == match[before])
 
 
 def _own_probability(before: Labels, refit: Refit, similarity: Real) -> Real:

@@ -37,13 +37,8 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
     return numeric
 
 
-#: Exponents are searched for between minus this and this, to this precision, in about so many rows.
-LARGEST, PRECISE, MOST_ROWS = 5.0, 1e-3, 1000
-GOLDEN = (np.sqrt(5) - 1) / 2
-#: A value that more than this share of the entries of a column have; values are equal to within so many deviations.
-ATOM, SAME = 0.1, 1e-6
-#: No value is further away than this, in standard deviations: an outlier is one, however far it is.
-FAR = 1e6
+#: Standard deviations within which values of a column are the same.
+SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +49,12 @@ class Powers(Record):
 
     The rows to which it is fitted have 0 <= t <= T. Beyond these, y goes on along its tangents: a power below zero has
     an upper bound, and no value would be an outlier. With e = 1, a column stays as it is but for its scale.
-
-    Attributes
-    ----------
-    exponents, last : V, the e and the T.
-    before, after : 2 x V, the a and b, and the c and d.
     """
 
-    exponents: Real
-    last: Real
-    before: Real
-    after: Real
+    exponents: Real  # the e
+    last: Real  # the T
+    before: Real  # 2 x V, the a and b
+    after: Real  # 2 x V, the c and d
 
     _rules: ClassVar = {
         "exponents": NumberArray("V"),
@@ -90,7 +80,7 @@ class Powers(Record):
         values, mask = table.values[:, numbers], table.mask[:, numbers]
         a, b = np.array([_counted(values[seen, j].astype(float)) for j, seen in enumerate(mask.T)]).reshape(-1, 2).T
         t = np.where(mask, a * values + b, 0)
-        some = slice(None, None, 1 + len(t) // MOST_ROWS)
+        some = slice(None, None, 1 + len(t) // 1000)
         central = _central(t[some], mask[some])
         exponents = likeliest(np.where(central, t[some], 0), central)
         y = boxcox1p(t, exponents)  # 0 where missing
@@ -134,7 +124,7 @@ class Powers(Record):
         below, above = np.minimum(t, 0), np.maximum(t - self.last, 0)
         y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + self.slopes * above
         y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
-        z = np.clip(self.after[0] * y + self.after[1], -FAR, FAR)
+        z = np.clip(self.after[0] * y + self.after[1], -1e6, 1e6)  # an outlier is one, however far it is
         return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names)
 
     def log_slopes(self, table: InMemory) -> Real:
@@ -151,7 +141,7 @@ class Powers(Record):
 
 
 def have_atoms(table: Entries) -> Mask:
-    """Whether more than a tenth (`ATOM`) of the entries of each column have one value, to within rounding.
+    """Whether more than a tenth of the entries of each column have one value, to within rounding.
 
     No power spreads such values out; but one that is steep there would be rewarded for it by a density.
     """
@@ -160,7 +150,7 @@ def have_atoms(table: Entries) -> Mask:
         np.unique(each[seen], return_counts=True)[1].max(initial=0)
         for each, seen in zip(steps.T, table.mask.T, strict=True)
     ]
-    return np.asarray(np.array(largest) > ATOM * table.column_counts)
+    return np.asarray(np.array(largest) > 0.1 * table.column_counts)
 
 
 def _counted(values: Real) -> tuple[float, float]:
@@ -185,14 +175,15 @@ def _central(t: Real, mask: Mask) -> Mask:
 
 
 def likeliest(t: Real, mask: Mask) -> Real:
-    """The exponent of each column with the largest likelihood, by golden-section search."""
-    low, high = (np.full(t.shape[1], bound) for bound in (-LARGEST, LARGEST))
-    inner = [high - GOLDEN * (high - low), low + GOLDEN * (high - low)]
+    """The exponent of each column with the largest likelihood, by golden-section search between -5 and 5."""
+    golden = (np.sqrt(5) - 1) / 2
+    low, high = (np.full(t.shape[1], bound) for bound in (-5.0, 5.0))
+    inner = [high - golden * (high - low), low + golden * (high - low)]
     known = [log_likelihood(t, mask, exponents) for exponents in inner]
-    while (high - low).max() > PRECISE:
+    while (high - low).max() > 1e-3:
         left = known[0] > known[1]  # the largest is below the upper of the two
         low, high = np.where(left, low, inner[0]), np.where(left, inner[1], high)
-        new = np.where(left, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        new = np.where(left, high - golden * (high - low), low + golden * (high - low))
         found = log_likelihood(t, mask, new)
         inner = [np.where(left, new, inner[1]), np.where(left, inner[0], new)]
         known = [np.where(left, found, known[1]), np.where(left, known[0], found)]
@@ -318,13 +309,7 @@ def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Lev
     """The units of a table, and the blocks of levels among the columns of z.
 
     Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
-    a whole has the variance of one number, and are not centred.
-
-    Parameters
-    ----------
-    table : the table.
-    levels : the blocks of its columns that hold the levels of a category.
-    sample : rows of it, in which columns with two values are recognised.
+    a whole has the variance of one number, and are not centred. Columns with two values are recognised in a `sample`.
     """
     refuse_tiny(table)
     columns, scale = varying_columns(table)

@@ -67,8 +67,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.stats import binom, chi2
 
 from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.mixture_kernels import TAIL
+from fusewise.automatic.mixture import TAIL, Mixture
 from fusewise.automatic.rows import MOST_DIMENSIONS
 from fusewise.kernels import Floats, Index, Mask, Real
 

@@ -14,11 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from fusewise.automatic.choice import Choice
-from fusewise.automatic.clusters import Beside, Joined, NumbersAndLevels
-from fusewise.automatic.columns import ColumnMixture, fit_columns
+from fusewise.automatic.columns import fit_columns
 from fusewise.automatic.hints import Hints
 from fusewise.automatic.settling import are_right, placed, supported
-from fusewise.automatic.units import Levels
 from fusewise.kernels import Index, Real
 from fusewise.observations import Table
 
@@ -69,7 +67,7 @@ def _with_own(before: Choice, table: Table, hints: Hints, cluster: Index) -> Cho
     n_known, own = before.n_clusters, cluster[hints.block]
     if not (own >= n_known).any():
         return before
-    if isinstance(before.clusters, Beside):
+    if len(before.clusters.parts) > 1:
         return None
     rows = np.union1d(np.flatnonzero(table.row_counts > 0)[before.rows], hints.rows)
     where = np.searchsorted(rows, hints.rows)
@@ -78,12 +76,9 @@ def _with_own(before: Choice, table: Table, hints: Hints, cluster: Index) -> Cho
     labels = densities.argmax(axis=1)
     labels[where] = own
     kinds, number = np.unique(labels, return_inverse=True)
-    parts = before.clusters.parts if isinstance(before.clusters, Joined) else before.clusters
-    levels: Levels = parts.levels if isinstance(parts, ColumnMixture) else ()
-    levels = parts.blocks if isinstance(parts, NumbersAndLevels) else levels
     each = (number[:, None] == np.arange(len(kinds))).astype(float)
-    rare = fit_columns(sample, each, 1, levels).only(np.flatnonzero(kinds >= n_known))
+    rare = fit_columns(sample, each, 1, before.clusters.parts[0].levels).only(np.flatnonzero(kinds >= n_known))
     excess = np.delete(rare.log_densities(sample)[0].max(axis=1) - densities.max(axis=1), where)
     least = 0.5 * np.exp(-np.clip(excess.max(initial=0.0), 0.0, 600.0))
     share = min(float(least), float((own >= n_known).sum()) / (table.n_seen + 1))
-    return replace(before, clusters=Beside(before.clusters, rare, share))
+    return replace(before, clusters=before.clusters.beside(rare, share))

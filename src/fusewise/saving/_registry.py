@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.automatic import Choice, Hints, Smooth
 from fusewise.automatic.alternatives import Alternative
-from fusewise.automatic.clusters import AlongAxes, Beside, Joined, NumbersAndLevels
+from fusewise.automatic.clusters import AxisMixture, Clusters
 from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.evidence import Evidence
 from fusewise.automatic.mixture import Mixture
@@ -38,8 +38,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    AlongAxes, Alternative, Beside, Choice, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
-    FrameEncoder, FusionPath, Hints, Joined, MergeTree, Mixture, NumbersAndLevels, Powers, RowSample, Smooth,
+    Alternative, AxisMixture, Choice, Clusters, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
+    FrameEncoder, FusionPath, Hints, MergeTree, Mixture, Powers, RowSample, Smooth,
     Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
 )  # fmt: skip
 
