@@ -19,10 +19,10 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from class_families import FAMILIES, drawn
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from class_families import FAMILIES, drawn
 from fusewise import FusionClustering
 
 METHODS = ("oracle", "Fusewise", "EM, BIC", "Fusewise (K)", "EM (K)", "k-means on levels (K)")

@@ -1,4 +1,4 @@
-"""``fusewise demo`` and ``fusewise bench``: what a newcomer tries first."""
+"""``fusewise demo``: what a newcomer tries first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from cli_helpers import read
 from sklearn.datasets import load_wine
 
 import fusewise
-from fusewise.cli import _demo as bench_module
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 FILES = [
@@ -56,34 +55,3 @@ def test_demo_refuses_what_makes_no_sense(run):
     assert (ran := run("demo", "--hidden", "1.5")).code == 2
     assert "--hidden must be from 0 to 0.9" in ran.err
     assert os.listdir() == []
-
-
-def test_bench_measures_both_on_the_same_tables(run, monkeypatch):
-    seen = []
-    table = bench_module._table
-    monkeypatch.setattr(bench_module, "_table", lambda *a: (made := table(*a), seen.append(made))[0])
-    ran = run("bench", "--rows", "60", "--features", "5", "--clusters", "2", "--repeats", "2", "--json")
-    assert ran.code == 0, ran.err
-    assert len(seen) == 3  # one to compile, and one for each repeat
-    assert np.isnan(seen[1][0]).mean() == pytest.approx(0.4, abs=0.1)
-    ours, peer = ran.json["runs"].values()
-    ratios = [a["seconds"] / b["seconds"] for a, b in zip(ours, peer, strict=True)]
-    assert ran.json["time_ratio"] == pytest.approx(np.median(ratios))
-    assert all(-1 <= one["ari"] <= 1 for one in [*ours, *peer])
-    assert [one["clusters"] for one in peer] == [2, 2]
-
-
-def test_bench_in_words(run):
-    out = run("bench", "--rows", "40", "--features", "4", "--clusters", "2", "--repeats", "1").out
-    assert "1 simulated table: 40 rows × 4 features, 2 clusters, 40% of the entries hidden" in " ".join(out.split())
-    assert "(Fusewise / IterativeImputer + k-means)" in out
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    (["--hidden", "0.95"], "--hidden must be from 0 to 0.9"),
-    (["--rows", "20", "--clusters", "6"], "--rows 20 is too few for 6 clusters"),
-])  # fmt: skip
-def test_bench_refuses_what_makes_no_sense(run, options, message):
-    ran = run("bench", *options)
-    assert ran.code == 2
-    assert message in ran.err

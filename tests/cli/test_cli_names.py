@@ -49,7 +49,7 @@ def test_names_are_edited_in_a_file(run, table):
     ("text", "said"),
     [
         ("cluster,name\n7,x\n", "names cluster 7, but there are clusters 0 to 2"),
-        ("cluster,name\nfirst,x\n", "row 1 of 'names.csv': 'first' is no cluster's number"),
+        ("cluster,name\nfirst,x\n", "row 1 of 'names.csv': 'first' is not the number of a cluster"),
         ("number,name\n1,x\n", "must have the columns 'cluster' and 'name'"),
         (None, "cannot read 'names.csv'"),
     ],

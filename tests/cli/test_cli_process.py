@@ -110,7 +110,7 @@ def test_ctrl_c_and_termination_leave_nothing(tmp_path, number, code, said):
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
-COMMANDS = ["fit", "predict", "impute", "path", "guarantee", "plan", "demo", "bench"]
+COMMANDS = ["fit", "predict", "impute", "path", "guarantee", "plan", "demo"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,27 +1,277 @@
-"""The application with all its commands.
+"""The application: its commands, with their arguments and help.
 
-The module of a command imports nothing expensive, so that ``--help`` and completion are fast; the numerical libraries
-are imported when the command runs.
+Nothing expensive is imported before a command runs, so that ``--help`` and completion are fast.
 """
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Protocol
 
 import typer
 from typer.core import TyperCommand
 
 import fusewise
-from fusewise.cli._commands import bench, demo, fit, guarantee, impute, path, plan, predict
-from fusewise.cli._exits import guarded
+from fusewise.cli import _options as options
+from fusewise.cli._exits import GuardedGroup
 from fusewise.cli._mri import app as mri
-from fusewise.cli._options import PAPER_OPTIONS
 from fusewise.cli._reproduce import reproduce
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+app = typer.Typer(cls=GuardedGroup, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
-CLUSTER, GUARANTEE, TRY = "Cluster and fill tables", "Recovery guarantees", "Demonstration and benchmarks"
+
+class Result(Protocol):
+    """What a command has found."""
+
+    def data(self) -> dict[str, Any]:
+        """The result as a JSON-serialisable dictionary."""
+
+    def show(self) -> None:
+        """Print the result."""
+
+
+def _present(run: Callable[..., Result], *, json: bool, quiet: bool = False, progress: bool = True) -> None:
+    """Run a command with a progress line, and print its result."""
+    from fusewise.cli._terminal import print_json, working
+
+    with working(shown=progress and not json) as tell:
+        result = run(tell=tell)
+    if json:
+        print_json({"version": fusewise.__version__} | result.data())
+    elif not quiet:
+        result.show()
+
+
+def _default(out: Path | None, table: Path, ending: str) -> Path:
+    """The output asked for, or one named after the table."""
+    from fusewise.tables import stem_of
+
+    return Path(stem_of(table) + ending) if out is None else out
+
+
+@options.reading()
+def fit(
+    table: options.TableFile,
+    out: options.OutFolder = None,
+    report: options.Report = False,
+    no_rows: options.NoRows = False,
+    name_clusters: options.ClusterNames = None,
+    open_report: options.OpenReport = False,
+    save: options.SaveModel = None,
+    n_clusters: options.ClusterCount = None,
+    outliers: options.Outliers = True,
+    stability: options.Stability = None,
+    draws: options.Draws = 20,
+    seed: options.RandomSeed = None,
+    scheduler: options.Scheduler = None,
+    force: options.Overwrite = False,
+    safe_csv: options.SafeCsv = False,
+    json: options.Json = False,
+    verbose: options.Verbose = None,
+    asked: Any = None,
+) -> None:
+    """Cluster the rows of a table with missing values.
+
+    Writes labels.csv (the cluster of each row), completed.csv (your table with the missing values filled in) and
+    centers.csv (the cluster centres, in your units); with --stability also stability.csv.
+
+    With --scheduler, or if the parts of a table exceed memory, writes centers.csv and, for each part, its labels as
+    labels/PART.parquet.
+    """
+    from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
+    from fusewise.cli._parts import exceeding, needed_scheduler, run_parts_fit
+    from fusewise.cli._terminal import open_page
+    from fusewise.tables import parts_of
+
+    model = default_model(n_clusters, seed, outliers=outliers, verbose=1 if verbose else 0)
+    folder = _default(out, table, "_fusewise")
+    outputs = Outputs(
+        folder,
+        report=report or open_report,
+        save=save,
+        stability=bool(stability),
+        rows=not no_rows,
+        names=name_clusters,
+        force=force,
+        safe_csv=safe_csv,
+        command=shlex.join(["fusewise", *sys.argv[1:]]),
+    )
+    parts = parts_of(table)
+    where = needed_scheduler(scheduler, parts)
+    run: Callable[..., Result]
+    if where is None:
+        n_draws = draws if stability else 0 if stability is False else None
+        run = partial(run_fit, table, model, outputs, asked=asked, n_draws=n_draws)
+    else:
+        notes = [exceeding(parts)] if scheduler is None else []
+        run = partial(run_parts_fit, table, model, outputs, asked=asked, scheduler=where, notes=notes)
+    _present(run, json=json, quiet=verbose is False, progress=verbose is None)
+    if open_report:
+        open_page(folder / REPORT)
+
+
+class OnError(StrEnum):
+    """What to do with a cell that is not a number in a numeric column."""
+
+    STOP = "stop"
+    MISSING = "missing"
+
+
+@options.reading("columns", "drop", "number", "category", "ordered")
+def predict(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file, written by `fusewise fit --save` or model.save.")
+    ],
+    table: options.TableFile,
+    out: options.LabelsFile = None,
+    on_error: Annotated[
+        OnError,
+        typer.Option(
+            help="A cell that is not a number in a numeric column: stop, or treat it as missing.",
+            rich_help_panel=options.COLUMNS,
+        ),
+    ] = OnError.STOP,
+    force: options.Overwrite = False,
+    safe_csv: options.SafeCsv = False,
+    json: options.Json = False,
+    asked: Any = None,
+) -> None:
+    """Assign new rows to the clusters of a saved model; they may have missing values.
+
+    Columns are matched by name and encoded as in the fit. A column that is not in the table counts as missing.
+    """
+    from fusewise.cli._predict import run_predict
+
+    target, missing = _default(out, table, "_labels.csv"), on_error is OnError.MISSING
+    given: dict[str, Any] = {"on_error": "missing" if missing else "raise", "force": force, "safe_csv": safe_csv}
+    _present(partial(run_predict, model, table, target, asked=asked, **given), json=json)
+
+
+@options.reading()
+def impute(
+    table: options.TableFile,
+    out: options.CompletedFile = None,
+    n_clusters: options.ClusterCount = None,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
+    safe_csv: options.SafeCsv = False,
+    json: options.Json = False,
+    asked: Any = None,
+) -> None:
+    """Fill in the missing values of a table.
+
+    Observed values are written back unchanged. A missing number is replaced by its expected value given the observed
+    values of its row, a missing category by the most likely one. Columns that cannot be used keep their missing values.
+    """
+    from fusewise.cli._fit import default_model, run_impute
+
+    target, model = _default(out, table, "_completed.csv"), default_model(n_clusters, seed)
+    _present(partial(run_impute, table, target, model, asked=asked, force=force, safe_csv=safe_csv), json=json)
+
+
+@options.reading()
+def path(
+    table: options.TableFile,
+    out: options.PathFile = None,
+    picture: options.PictureFile = None,
+    partition: options.PartitionFile = None,
+    standardize: options.Standardize = True,
+    n_clusters: options.ClusterCount = None,
+    lam: options.Lam = None,
+    penalty: options.PenaltyName = "h1",
+    sigma: options.Sigma = None,
+    fidelity: options.FidelityName = "quadratic",
+    epsilon: options.Epsilon = None,
+    rank: options.Rank = "none",
+    neighbors: options.Neighbors = "auto",
+    max_iter: options.MaxIter = 500,
+    seed: options.RandomSeed = None,
+    force: options.Overwrite = False,
+    json: options.Json = False,
+    asked: Any = None,
+) -> None:
+    """Fuse the rows by the paper's algorithm, as lam (the strength of the fusion penalty) grows.
+
+    Shows the number of clusters at each lam, and chooses the partition that stays the same over the largest number of
+    steps, or the one at --lam. `fusewise fit` needs none of these settings. --sigma and --epsilon are in units of the
+    standardised columns, unless --no-standardize is given.
+    """
+    from fusewise.cli._path import paper_model, run_path
+
+    model = paper_model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
+    files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "picture": picture, "partition": partition}
+    _present(partial(run_path, table, model, **files, force=force, asked=asked, standardize=standardize), json=json)
+
+
+@options.reading("labels")
+def guarantee(
+    table: options.TableFile,
+    labels: Annotated[
+        str, typer.Option(metavar="FILE|COLUMN", help="The clusters: a labels.csv file, or a column of the table.")
+    ],
+    target: options.Target = 0.95,
+    uniform: options.Uniform = False,
+    standardize: options.Standardize = True,
+    json: options.Json = False,
+    asked: Any = None,
+) -> None:
+    """Compute the probability with which these clusters are recovered despite the missing values.
+
+    If the labels come from a fit, the guarantee is conditional: it holds if these are the true clusters. Use the same
+    options for columns as for fit.
+    """
+    from fusewise.cli._guarantee import run_guarantee
+
+    given: dict[str, Any] = {"target": target, "uniform": uniform, "standardize": standardize}
+    _present(partial(run_guarantee, table, labels, asked=asked, **given), json=json)
+
+
+def plan(
+    clusters: Annotated[int, typer.Option(help="Number of clusters.")],
+    size: Annotated[int, typer.Option(help="Number of rows in each cluster.")],
+    features: Annotated[int, typer.Option(help="Number of features.")],
+    kappa: Annotated[float, typer.Option(help="Width of the clusters divided by the distance between them.")],
+    coherence: Annotated[
+        float,
+        typer.Option(help="mu0, from 1 (all features separate the clusters equally) to --features (one feature does)."),
+    ],
+    observed: Annotated[float, typer.Option(help="Fraction of the entries that will be observed.")] = 1.0,
+    target: options.Target = 0.95,
+    uniform: options.Uniform = False,
+    json: options.Json = False,
+) -> None:
+    """Compute the fraction of entries that must be observed to recover clusters of a given geometry."""
+    from fusewise.cli._guarantee import run_plan
+
+    geometry = {"n_clusters": clusters, "size": size, "n_features": features, "kappa": kappa, "mu0": coherence}
+    _present(partial(run_plan, geometry, observed, target, uniform), json=json, progress=False)
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the results.", rich_help_panel=options.OUTPUT)
+    ] = Path("fusewise_demo"),
+    hidden: Annotated[float, typer.Option(help="Fraction of the entries to hide, from 0 to 0.9.")] = 0.3,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for choosing the hidden entries.")] = 0,
+    force: options.Overwrite = False,
+    json: options.Json = False,
+) -> None:
+    """Hide entries of an example table, cluster it, and compare the filled values with the hidden ones.
+
+    The table is scikit-learn's Wine data: 178 wines with 13 measurements. The cultivars are used only to score the
+    result.
+    """
+    from fusewise.cli._demo import run_demo
+
+    _present(partial(run_demo, out, hidden=hidden, seed=seed, force=force), json=json)
+
+
+CLUSTER, GUARANTEE, TRY = "Cluster and fill tables", "Recovery guarantees", "Demonstration"
 
 EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
     fit: (CLUSTER, "fusewise fit penguins.csv --out penguins --labels species --report --save penguins.fusewise"),
@@ -32,7 +282,6 @@ EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
     plan: (GUARANTEE, "fusewise plan --clusters 3 --size 200 --features 50 --kappa 0.4 --coherence 2"),
     demo: (TRY, "fusewise demo --out demo"),
     reproduce: (TRY, "fusewise reproduce fig7 --quick"),
-    bench: (TRY, "fusewise bench --rows 500 --hidden 0.5"),
 }
 
 
@@ -41,7 +290,7 @@ class DefaultMethodCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; refuse options of the paper's algorithm in plain words."""
-        given = [name for name in (arg.partition("=")[0] for arg in args) if name in PAPER_OPTIONS]
+        given = [name for name in (arg.partition("=")[0] for arg in args) if name in options.PAPER_OPTIONS]
         if given:
             ctx.fail(f"{given[0]} is a setting of the paper's algorithm: use `fusewise path`.")
         return super().parse_args(ctx, args)
@@ -64,6 +313,6 @@ def fusewise_command(
 
 for _command, (_panel, _example) in EXAMPLES.items():
     _kind = DefaultMethodCommand if _command in (fit, impute) else TyperCommand
-    app.command(cls=_kind, rich_help_panel=_panel, epilog=f"Example: `{_example}`")(guarded(_command))
+    app.command(cls=_kind, rich_help_panel=_panel, epilog=f"Example: `{_example}`")(_command)
 
 app.add_typer(mri, name="mri", rich_help_panel="Dynamic MRI")

@@ -6,29 +6,23 @@ too little memory. Whatever else ends a command is a bug, also a ``ValueError`` 
 
 from __future__ import annotations
 
-import functools
 import os
 import platform
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import ParamSpec, TypeVar
+from typing import Any, NoReturn
 
-import typer
+from typer.core import TyperGroup
 
 import fusewise
 from fusewise.support import InputError, visible
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-BUG = 1
-INVALID_INPUT = 2
-INTERRUPTED = 130
+BUG, INVALID_INPUT, INTERRUPTED, TERMINATED = 1, 2, 130, 128 + signal.SIGTERM
 
 #: Where bugs are reported.
 ISSUES = "https://github.com/fusewise/fusewise/issues"
@@ -38,50 +32,79 @@ class Stop(BaseException):
     """Ctrl-C in a command. Not a KeyboardInterrupt, on which the library returns the best result so far."""
 
 
-def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """Report bad input and interruptions as a message on stderr and an exit code, without a traceback."""
+class GuardedGroup(TyperGroup):
+    """Commands that report invalid input and interruptions as a message and an exit code, without a traceback."""
 
-    @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
         try:
-            result = command(*args, **kwargs)
+            result = super().invoke(ctx)
             sys.stdout.flush()
             return result
         except InputError as error:
-            print(f"fusewise: {visible(str(error))}", file=sys.stderr)
-            raise typer.Exit(INVALID_INPUT) from None
+            _end(INVALID_INPUT, visible(str(error)))
         except BrokenPipeError:
             raise  # the reader closed the pipe, as in `fusewise fit t.csv | head`
         except OSError as error:
-            print(f"fusewise: {visible(str(error.strerror or error))}", file=sys.stderr)
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python would fail again to flush it at exit)
-            raise typer.Exit(INVALID_INPUT) from None
+            _end(INVALID_INPUT, visible(str(error.strerror or error)))
         except MemoryError as error:
             why = str(error).replace("n_neighbors=", "--neighbors ") or "use a larger machine or a smaller table"
-            print(f"fusewise: not enough memory: {why}", file=sys.stderr)
-            raise typer.Exit(INVALID_INPUT) from None
-        except (KeyboardInterrupt, Stop):
-            print("fusewise: interrupted; nothing was written", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
+            _end(INVALID_INPUT, f"not enough memory: {why}")
+        except (KeyboardInterrupt, Stop) as error:
+            _end(INTERRUPTED, f"interrupted; {str(error) or 'nothing was written'}")
 
-    return run
+
+def _end(code: int, message: str) -> NoReturn:
+    print(f"fusewise: {message}", file=sys.stderr)
+    sys.exit(code)
 
 
 @contextmanager
-def stopping_at_once() -> Iterator[None]:
-    """Make Ctrl-C end the computation without a result, as is usual for commands."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
-        yield
-        return
+def exiting() -> Iterator[None]:
+    """Turn signals into exceptions, so that partially written files are cleaned up, and exceptions into exit codes.
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    Ctrl-C ends with 130 also where a compiled loop makes another error of it, and SIGTERM, as from a batch system, with
+    143. Any error that a command has not reported is a bug: it is said, and the exit code is 1.
+    """
+    interrupted: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        interrupted.append(number)
         raise Stop
 
-    before = signal.signal(signal.SIGINT, stop)
+    def terminate(number: int, frame: FrameType | None) -> None:
+        sys.exit(TERMINATED)
+
+    try:
+        with _handling(signal.SIGINT, interrupt), _handling(signal.SIGTERM, terminate):
+            yield
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | Stop) or (interrupted and getattr(error, "code", 1) not in (0, 2)):
+            sys.exit(INTERRUPTED)
+        if not isinstance(error, Exception):
+            raise
+        _report_bug(error)
+        sys.exit(BUG)
+
+
+@contextmanager
+def ending_early() -> Iterator[None]:
+    """Let Ctrl-C end a computation of the library with its best result so far."""
+    with _handling(signal.SIGINT, signal.default_int_handler):
+        yield
+
+
+@contextmanager
+def _handling(number: int, handler: Any) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # handlers can only be set there
+        yield
+        return
+    before = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
 
 
 @contextmanager
@@ -95,14 +118,11 @@ def naming_options(names: dict[str, str]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        message = str(error)
-        for ours, theirs in names.items():
-            if message.startswith(f"{ours} "):
-                message = theirs + message[len(ours) :]
-        raise InputError(message) from error
+        first, space, rest = str(error).partition(" ")
+        raise InputError(names.get(first, first) + space + rest) from error
 
 
-def report_bug(error: Exception) -> None:
+def _report_bug(error: Exception) -> None:
     """Say on stderr that an error is a bug of the program and what to send; before it, where it happened."""
     for line in "".join(traceback.format_exception(error)).splitlines():
         print(visible(line), file=sys.stderr)

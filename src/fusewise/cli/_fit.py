@@ -5,17 +5,22 @@ from __future__ import annotations
 import csv
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Group
+from rich.text import Text
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.cli._exits import stopping_at_once
+from fusewise.cli._exits import ending_early
 from fusewise.cli._output import staged, write_csv
+from fusewise.cli._summary import cluster_list, column_list, columns_data, facts, headline
+from fusewise.cli._terminal import Terminal, picture, print_below
 from fusewise.kernels import Floats, Real, Stopwatch, announcing
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
@@ -42,26 +47,32 @@ from fusewise.views import (
     columns_of_file,
     columns_of_reading,
     description_text,
+    limits,
+    number_sentence,
     python_module,
     read_findings,
     sql_script,
+    stability_sentence,
 )
 
+TABLES = ("labels.csv", "completed.csv", "centers.csv")
+WORDS = ("description.txt", "rules.sql", "rules.py")
+REPORT, STABILITY = "report.html", "stability.csv"
+#: Number of refits, and the seconds they may take to be made without being asked for.
+DRAWS, MOST_SECONDS = 20, 10.0
+#: How the number of clusters is set on the command line.
+OPTION = "--n-clusters "
+#: What the stability of a cluster means.
+SCALE = "From 0.85 a cluster is highly stable; below 0.6 it should not be trusted."
+
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A table and how its columns are encoded as numbers."""
-
-    table: Reading
-    encoder: FrameEncoder
-
-
-@dataclass(frozen=True, eq=False)
-class Clustered(Prepared):
+class Clustered:
     """A table with its clusters and its missing values filled in.
 
     Attributes
     ----------
+    table, encoder : the table, and how its columns are encoded as numbers.
     model : the fitted estimator.
     findings : the result as read by the views, with every row that has an observed entry drawn.
     imputer : the fitted imputer, for ``impute``; otherwise None.
@@ -70,6 +81,8 @@ class Clustered(Prepared):
     notes : remarks to show to the user.
     """
 
+    table: Reading
+    encoder: FrameEncoder
     model: FusionClustering
     findings: Findings
     imputer: FusionImputer | None
@@ -78,15 +91,24 @@ class Clustered(Prepared):
     compiling: float
     notes: list[str]
 
-    @property
-    def sizes(self) -> list[int]:
-        """Number of rows in each cluster."""
-        return [int(n) for n in self.findings.sizes]
+    def data(self) -> dict[str, Any]:
+        """What ``fit`` and ``impute`` both report, as a JSON-serialisable dictionary."""
+        return {
+            "table": str(self.table.path),
+            "rows": self.table.n_rows,
+            "features": len(self.findings.columns),
+            "encoded_features": len(self.findings.features),
+            "observed_fraction": self.findings.observed_fraction,
+            "columns": columns_data(self.table),
+            "clusters": self.model.n_clusters_,
+            "seconds": self.seconds,
+            "compiling_seconds": self.compiling,
+            "notes": self.notes,
+        }
 
-    @property
-    def outliers(self) -> int:
-        """Number of rows in no cluster."""
-        return int(np.count_nonzero(self.model.labels_ < 0))
+    def headline(self) -> Text:
+        """The table and its size."""
+        return headline(self.table.path, *self.table.shape, self.table.observed_fraction)
 
 
 def default_model(
@@ -98,71 +120,38 @@ def default_model(
     return FusionClustering(n_clusters, outliers=outliers, random_state=seed, verbose=verbose)
 
 
-def prepare(path: Path, n_clusters: int | None, *, asked: ReadOptions, tell: Progress) -> Prepared:
-    """Read a table with the given options, and decide how its columns are encoded."""
+def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Progress) -> Reading:
+    """Read a table that can be clustered, into so many clusters if a number is given."""
     tell(f"reading {path.name}")
     table = read(path, asked)
     if table.n_rows < 2:
         raise InputError(f"{str(path)!r} has only one row: clustering needs at least two")
     if n_clusters is not None and n_clusters > table.n_rows:
         raise InputError(f"--n-clusters {n_clusters} is more than the {table.n_rows} rows of {str(path)!r}")
-    return Prepared(table, FrameEncoder.of(table))
+    return table
 
 
-def cluster(prepared: Prepared, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
-    """Cluster a table and fill in its missing values, from the clusters or with an imputer; Ctrl-C stops at once."""
-    table = prepared.table
-    rows, columns = table.shape
-    tell(f"{'filling' if impute else 'clustering'} {counted(rows, 'row')} × {counted(columns, 'column')}")
-    watch = Stopwatch()
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        stopping_at_once(),
-        listening(tell),
-        announcing(tell),
-    ):
+@contextmanager
+def fitting(table: Reading, tell: Progress, *, outliers: bool = True) -> Iterator[list[str]]:
+    """Yield a list for notes, which holds those on the table and, at the end of the block, its warnings."""
+    notes = [*table.notes, *_blank_notes(table, outliers)]
+    with warnings.catch_warnings(record=True) as caught, listening(tell), announcing(tell):
         warnings.simplefilter("always")
-        imputer = FusionImputer(estimator.n_clusters, random_state=estimator.random_state) if impute else None
-        found = estimator.fit(table) if imputer is None else imputer.fit(table).clustering_
-        findings = read_findings(found, names=table.names, origin=_origin(prepared), most_drawn=rows)
-        completed = _by_clusters(findings) if imputer is None else imputer.completed_features(table)
-    seconds, compiling = watch.working, watch.compiling
-    # Empty rows are reported by name and convergence by its outcome, as warnings refer to encoded features.
+        yield notes
+    # Empty rows are noted by name and convergence by its outcome, as these warnings refer to encoded features.
     ours = (ConvergenceWarning, DataWarning)
-    notes = table.notes + blank_notes(table, alone=estimator.outliers)
-    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)})
-    notes += unmet_notes(estimator.n_clusters, found.n_clusters_)
-    return Clustered(table, prepared.encoder, found, findings, imputer, completed, seconds, compiling, notes)
+    notes += sorted({str(warning.message) for warning in caught if not issubclass(warning.category, ours)})
 
 
-def _origin(prepared: Prepared) -> TableOrigin:
-    """The columns of the file, for the views."""
-    table = prepared.table
-    read = columns_of_reading(table)
-    markers = {column.name: tuple(column.markers) for column in read.columns}
-    known = table.labels_column
-    return TableOrigin(
-        columns_of_file(table, prepared.encoder, markers),
-        read,
-        None if known is None else (known, table.cells[known]),
-    )
-
-
-def _by_clusters(found: Findings) -> Floats:
-    """Rows filled with the values expected from their clusters; a row with nothing observed gets its fused centre."""
-    completed = np.array(found.model.fused_, dtype=float)
-    completed[found.drawn] = found.completed
-    return completed
-
-
-def blank_notes(table: Reading, *, alone: bool = True) -> list[str]:
-    """A note on rows without observed values; `alone`: they are in no cluster."""
+def _blank_notes(table: Reading, outliers: bool) -> list[str]:
     blank = table.blank_rows
-    if not len(blank):
-        return []
-    rows = counted(len(blank), "row has", "rows have")
-    fate = "assigned to no cluster, label -1" if alone else "assigned to the likeliest cluster"
-    return [f"{rows} no observed value: {fate} ({some_of(list(table.names[blank]), 5)})"]
+    return [f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})"] if len(blank) else []
+
+
+def blank_note(number: int, outliers: bool) -> str:
+    """A note on rows without observed values."""
+    fate = "assigned to no cluster, label -1" if outliers else "assigned to the likeliest cluster"
+    return f"{counted(number, 'row has', 'rows have')} no observed value: {fate}"
 
 
 def unmet_notes(asked: int | None, found: int) -> list[str]:
@@ -172,11 +161,30 @@ def unmet_notes(asked: int | None, found: int) -> list[str]:
     return [f"{counted(asked or 0, 'cluster was', 'clusters were')} requested, but {found} found"]
 
 
-TABLES = ("labels.csv", "completed.csv", "centers.csv")
-WORDS = ("description.txt", "rules.sql", "rules.py")
-#: Number of refits, and the seconds they may take to be made without being asked for.
-DRAWS, MOST_SECONDS = 20, 10.0
-REPORT, STABILITY = "report.html", "stability.csv"
+def cluster(table: Reading, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
+    """Cluster a table and fill in its missing values, from the clusters or with an imputer."""
+    rows, columns = table.shape
+    tell(f"{'filling' if impute else 'clustering'} {counted(rows, 'row')} × {counted(columns, 'column')}")
+    encoder, watch = FrameEncoder.of(table), Stopwatch()
+    with fitting(table, tell, outliers=estimator.outliers) as notes:
+        imputer = FusionImputer(estimator.n_clusters, random_state=estimator.random_state) if impute else None
+        found = estimator.fit(table) if imputer is None else imputer.fit(table).clustering_
+        findings = read_findings(found, names=table.names, origin=_origin(table, encoder), most_drawn=rows)
+        if imputer is None:
+            completed = np.array(found.fused_, dtype=float)  # a row with nothing observed gets its fused centre
+            completed[findings.drawn] = findings.completed
+        else:
+            completed = imputer.completed_features(table)
+    notes += unmet_notes(estimator.n_clusters, found.n_clusters_)
+    return Clustered(table, encoder, found, findings, imputer, completed, watch.working, watch.compiling, notes)
+
+
+def _origin(table: Reading, encoder: FrameEncoder) -> TableOrigin:
+    """The columns of the file, for the views."""
+    read, known = columns_of_reading(table), table.labels_column
+    markers = {column.name: tuple(column.markers) for column in read.columns}
+    labels = None if known is None else (known, table.cells[known])
+    return TableOrigin(columns_of_file(table, encoder, markers), read, labels)
 
 
 @dataclass(frozen=True)
@@ -209,11 +217,12 @@ class Outputs:
     command: str | None = None
 
     @property
-    def files(self) -> list[Path]:
-        """All files that will be written."""
+    def files(self) -> dict[str, Path]:
+        """All files that will be written, by the names that they have in the JSON output."""
         names = [*([self.table] if self.table else []), *TABLES, *WORDS]
         names += [*([STABILITY] if self.stability else []), *([REPORT] if self.report else [])]
-        return [self.folder / name for name in names] + ([] if self.save is None else [self.save])
+        files = {name.replace("rules.", "rules_").partition(".")[0]: self.folder / name for name in names}
+        return files | ({} if self.save is None else {"model": self.save})
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +232,60 @@ class Fit:
     clustered: Clustered
     outputs: Outputs
 
+    def data(self) -> dict[str, Any]:
+        """The result as a JSON-serialisable dictionary."""
+        found, findings = self.clustered, self.clustered.findings
+        judged, known = findings.stability, findings.known
+        return found.data() | {
+            "sizes": findings.sizes.tolist(),
+            "names": [described.name for described in findings.described],
+            "outliers": int(np.count_nonzero(found.model.labels_ < 0)),
+            "ari": None if known is None else known.ari,
+            "known": None if known is None else known.as_dict(),
+            "descriptions": [described.sentence for described in findings.described],
+            "rules": [rule.as_dict() for rule in findings.rules],
+            "number": number_sentence(findings, OPTION),
+            "alternatives": [
+                {"clusters": a.n_clusters, "sizes": a.sizes, "gain": a.gain, "error": a.error, "per_row": a.per_row}
+                for a in findings.alternatives
+            ],
+            "stability": None
+            if judged is None
+            else {
+                "clusters": judged.clusters.tolist(),
+                "meanings": judged.grades,
+                "numbers_of_clusters": {str(k): often for k, often in judged.n_clusters.items()},
+                "draws": judged.n_draws,
+                "hidden": judged.hidden,
+            },
+            "converged": bool(found.model.converged_),
+            "limits": limits(findings),
+            "files": {name: str(path) for name, path in self.outputs.files.items()},
+        }
+
+    def show(self) -> None:
+        """Print the summary."""
+        found, findings, console = self.clustered, self.clustered.findings, Terminal(soft_wrap=False)
+        judged, known = findings.stability, findings.known
+        apart = [
+            Text.assemble((f"{described.name}\n", "bold") if described.name else "", described.apart)
+            for described in findings.described
+        ]
+        more: dict[str, Any] = {} if judged is None else {"stability": [f"{share:.2f}" for share in judged.clusters]}
+        outliers = int(np.count_nonzero(found.model.labels_ < 0))
+        clusters = cluster_list(findings.sizes.tolist(), outliers, more | {"what sets it apart": apart})
+        rows = {} if known is None else {"agreement": known.sentence}
+        rows["number"] = number_sentence(findings, OPTION)
+        if judged is not None:
+            rows["stability"] = f"{stability_sentence(judged)} {SCALE}"
+        rows["time"] = f"{found.seconds:.1f} s"
+        if found.compiling >= 1:
+            rows["compiling"] = f"{found.compiling:.1f} s more, on the first run only"
+        files = list(self.outputs.files.values())
+        last = facts(rows, limits=limits(findings), written=files, notes=found.notes)
+        console.print(found.headline())
+        print_below(console, column_list(found.table), clusters, Group(*picture(findings, console)), last)
+
 
 def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int | None = 0,
             tell: Progress) -> Fit:  # fmt: skip
@@ -230,34 +293,25 @@ def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked:
 
     With `n_draws` None the stability is computed if that takes at most `MOST_SECONDS`.
     """
-    given = None if outputs.names is None else read_cluster_names(outputs.names)
-    prepared = prepare(path, estimator.n_clusters, asked=asked, tell=tell)
-    with staged(outputs.files, force=outputs.force, sources=files_of(path)) as places:
-        found = cluster(prepared, estimator, tell=tell)
-        if given is not None:
+    given = {} if outputs.names is None else _read_cluster_names(outputs.names)
+    table = read_rows(path, estimator.n_clusters, asked, tell)
+    with staged(list(outputs.files.values()), force=outputs.force, sources=files_of(path)) as places:
+        found = cluster(table, estimator, tell=tell)
+        if given:
             found = _with_names(found, given, outputs.names)
         if n_draws is None:
             n_draws = DRAWS if found.seconds * DRAWS / 2 <= MOST_SECONDS else 0
         if n_draws:
             _judge_stability(found, n_draws, tell)
         tell("writing")
-        _write_tables(found, *(places[outputs.folder / name] for name in TABLES), safe=outputs.safe_csv)
-        _write_words(found, *(places[outputs.folder / name] for name in WORDS))
-        if outputs.stability:
-            judged = _stability_table(found)
-            write_csv(places[outputs.folder / STABILITY], judged, found.table.dialect, safe=outputs.safe_csv)
-        if outputs.table is not None:
-            shutil.copyfile(path, places[outputs.folder / outputs.table])
-        if outputs.save is not None:
-            names = {"cluster_names": [described.name for described in found.findings.described]}
-            save(found.model, places[outputs.save], extra=as_extra(found.table) | names)
+        _write(found, outputs, {name: places[file] for name, file in outputs.files.items()})
         if outputs.report:
             tell("writing the report")
-            _write_report(found, places[outputs.folder / REPORT], outputs.command, rows=outputs.rows)
+            _write_report(found, places[outputs.folder / REPORT], outputs)
     return Fit(found, outputs)
 
 
-def read_cluster_names(path: Path) -> dict[int, str]:
+def _read_cluster_names(path: Path) -> dict[int, str]:
     """The names of clusters in a CSV file with the columns cluster and name."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -265,14 +319,15 @@ def read_cluster_names(path: Path) -> dict[int, str]:
     except OSError as error:
         raise InputError(f"--name-clusters: cannot read {str(path)!r}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"--name-clusters: {str(path)!r} is no CSV file in UTF-8: {error}") from error
+        raise InputError(f"--name-clusters: {str(path)!r} is not a CSV file in UTF-8: {error}") from error
     names: dict[int, str] = {}
     for row, line in enumerate(lines, 1):
         if "cluster" not in line or "name" not in line:
             raise InputError(f"--name-clusters: {str(path)!r} must have the columns 'cluster' and 'name'")
-        if not (line["cluster"] or "").strip().isdecimal():
-            raise InputError(f"--name-clusters: row {row} of {str(path)!r}: {line['cluster']!r} is no cluster's number")
-        names[int(line["cluster"])] = (line["name"] or "").strip()
+        number = (line["cluster"] or "").strip()
+        if not number.isdecimal():
+            raise InputError(f"--name-clusters: row {row} of {str(path)!r}: {number!r} is not the number of a cluster")
+        names[int(number)] = (line["name"] or "").strip()
     return names
 
 
@@ -288,31 +343,21 @@ def _with_names(found: Clustered, given: dict[int, str], path: Path | None) -> C
 
 
 def _judge_stability(found: Clustered, n_draws: int, tell: Progress) -> None:
-    """Compute the stability of the clusters; after Ctrl-C with the draws that are done, and a note."""
-    with warnings.catch_warnings(record=True) as caught, listening(tell):
+    """Compute the stability of the clusters; after Ctrl-C from the draws that are done, with a note."""
+    with warnings.catch_warnings(record=True) as caught, listening(tell), ending_early():
         warnings.simplefilter("always")
         found.model.stability(n_draws)
     found.notes.extend(f"stability: {warning.message}" for warning in caught)
-
-
-def _stability_table(found: Clustered) -> dict[str, Cells]:
-    judged = found.model.stability_
-    columns = {
-        "cluster": list(range(len(judged.clusters))),
-        "size": found.sizes,
-        "stability": _decimals(judged.clusters, found.table.dialect),
-        "meaning": judged.grades,
-    }
-    return {name: np.array(cells, dtype=object) for name, cells in columns.items()}
 
 
 def label_table(
     names: Cells, column: str | None, labels: Any, dialect: Dialect, titles: Sequence[str] = (), **shares: Real | None
 ) -> dict[str, Cells]:
     """Name and label of each row, its shares, if known (confidence, stability), and the name of its cluster."""
-    known = {name: values for name, values in shares.items() if values is not None}
     columns = {free_name(column or "row", ("label", "cluster_name", *shares)): names, "label": labels.astype(object)}
-    columns |= {name: np.array(_decimals(values, dialect), dtype=object) for name, values in known.items()}
+    for name, values in shares.items():
+        if values is not None:
+            columns[name] = np.array(_decimals(values, dialect), dtype=object)
     if any(titles):
         columns["cluster_name"] = np.array([*titles, None], dtype=object)[labels]  # -1 is the last: none
     return columns
@@ -323,51 +368,58 @@ def _decimals(shares: Real, dialect: Dialect) -> list[Any]:
     return [None if np.isnan(share) else in_dialect(round(float(share), 4), dialect) for share in shares]
 
 
-def _write_tables(found: Clustered, labels: Path, completed: Path, centers: Path, *, safe: bool) -> None:
-    table, model = found.table, found.model
+def _write(found: Clustered, outputs: Outputs, places: dict[str, Path]) -> None:
+    """Write everything except the report."""
+    table, model, findings = found.table, found.model, found.findings
+    titles = [described.name for described in findings.described]
     judged = getattr(model, "stability_", None)
-    rows = label_table(
-        table.names,
-        table.names_column,
-        model.labels_,
-        table.dialect,
-        [described.name for described in found.findings.described],
-        confidence=model.confidence_,
-        stability=None if judged is None else judged.rows,
-    )
-    write_csv(labels, rows, table.dialect, safe=safe)
-    write_csv(completed, complete(table, found.encoder, found.completed), table.dialect, safe=safe)
-    seen = ObservedCenters.of(found.findings.values, found.findings.labels, found.findings.n_clusters)
-    clusters = center_table(table, found.encoder, found.sizes, model.cluster_centers_, seen.means, seen.medians)
-    titles = np.array([described.name or None for described in found.findings.described], dtype=object)
-    first = dict(list(clusters.items())[:2])
-    write_csv(centers, first | {free_name("name", clusters): titles} | clusters, table.dialect, safe=safe)
-
-
-def _write_words(found: Clustered, description: Path, sql: Path, python: Path) -> None:
-    """Write the description of the clusters, and their rules as SQL and as Python."""
-    findings = found.findings
-    texts = {
-        description: description_text(findings, found.notes),
-        sql: sql_script(findings.rules, stem_of(found.table.path)),
-        python: python_module(findings.rules),
+    tables: dict[str, dict[str, Any]] = {
+        "labels": label_table(
+            table.names,
+            table.names_column,
+            model.labels_,
+            table.dialect,
+            titles,
+            confidence=model.confidence_,
+            stability=None if judged is None else judged.rows,
+        ),
+        "completed": complete(table, found.encoder, found.completed),
     }
-    for path, text in texts.items():
-        path.write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
+    seen = ObservedCenters.of(findings.values, findings.labels, findings.n_clusters)
+    sizes = findings.sizes.tolist()
+    centers = center_table(table, found.encoder, sizes, model.cluster_centers_, seen.means, seen.medians)
+    first = {name: centers[name] for name in list(centers)[:2]}
+    tables["centers"] = first | {free_name("name", centers): [title or None for title in titles]} | centers
+    if outputs.stability and judged is not None:
+        shares = _decimals(judged.clusters, table.dialect)
+        tables["stability"] = {
+            "cluster": range(len(sizes)),
+            "size": sizes,
+            "stability": shares,
+            "meaning": judged.grades,
+        }
+    for name, columns in tables.items():
+        write_csv(places[name], columns, table.dialect, safe=outputs.safe_csv)
+    texts = {
+        "description": description_text(findings, found.notes),
+        "rules_sql": sql_script(findings.rules, stem_of(table.path)),
+        "rules_py": python_module(findings.rules),
+    }
+    for name, text in texts.items():
+        places[name].write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
+    if outputs.table is not None:
+        shutil.copyfile(table.path, places[Path(outputs.table).stem])
+    if outputs.save is not None:
+        save(model, places["model"], extra=as_extra(table) | {"cluster_names": titles})
 
 
-def _write_report(found: Clustered, path: Path, command: str | None, *, rows: bool) -> None:
+def _write_report(found: Clustered, path: Path, outputs: Outputs) -> None:
     from fusewise.views import write_page
 
+    findings, table = replace(found.findings, remarks=tuple(found.notes)).thinned(), found.table.path
+    shown = findings if outputs.rows else findings.without_rows()
     try:
-        findings = replace(found.findings, remarks=tuple(found.notes)).thinned()
-        write_page(
-            findings if rows else findings.without_rows(),
-            path,
-            title=found.table.path.name,
-            command=command,
-            table=stem_of(found.table.path),
-        )
+        write_page(shown, path, title=table.name, command=outputs.command, table=stem_of(table))
     except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error
 
@@ -380,38 +432,51 @@ class Imputation:
     ----------
     filled : number of missing values filled in.
     left : number of missing values left, in columns that are not used.
+    way : how they were filled in: from "clusters" or a "subspace".
+    errors : error of each method on held-out entries, in standard deviations of the columns.
     """
 
     clustered: Clustered
     filled: int
     left: int
+    way: str
+    errors: dict[str, float]
     file: Path
 
-    @property
-    def way(self) -> str:
-        """How the missing values were filled in: from "clusters" or a "subspace"."""
-        assert self.clustered.imputer is not None
-        return str(self.clustered.imputer.fill_)
+    def data(self) -> dict[str, Any]:
+        """The result as a JSON-serialisable dictionary."""
+        return self.clustered.data() | {
+            "filled": self.filled,
+            "left": self.left,
+            "filled_from": self.way,
+            "held_out_errors": self.errors,
+            "files": {"completed": str(self.file)},
+        }
 
-    @property
-    def errors(self) -> dict[str, float]:
-        """Error of each method on held-out entries, in standard deviations of the columns."""
-        assert self.clustered.imputer is not None
-        return dict(self.clustered.imputer.held_out_error_)
+    def show(self) -> None:
+        """Print the summary."""
+        done, console = self.clustered, Terminal()
+        source = "a subspace" if self.way == "subspace" else counted(done.model.n_clusters_, "cluster")
+        rows = {"filled in": f"{counted(self.filled, 'missing value')}, from {source}"}
+        if self.errors:
+            means = f"column means: {self.errors['means']:.2f}"
+            rows["error"] = f"{self.errors[self.way]:.2f} standard deviations on held-out values ({means})"
+        if self.left:
+            rows["not filled"] = f"{counted(self.left, 'missing value')}, in columns that are not used"
+        console.print(done.headline())
+        print_below(console, column_list(done.table), facts(rows, written=[self.file], notes=done.notes))
 
 
-def run_impute(
-    path: Path, out: Path, estimator: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,
-    tell: Progress,
-) -> Imputation:  # fmt: skip
+def run_impute(path: Path, out: Path, estimator: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,
+               tell: Progress) -> Imputation:  # fmt: skip
     """Read a table, cluster it, fill in its missing values, and write it."""
-    prepared = prepare(path, estimator.n_clusters, asked=asked, tell=tell)
+    table = read_rows(path, estimator.n_clusters, asked, tell)
     with staged([out], force=force, sources=files_of(path)) as places:
-        found = cluster(prepared, estimator, impute=True, tell=tell)
+        found = cluster(table, estimator, impute=True, tell=tell)
         tell("writing")
-        completed = complete(found.table, found.encoder, found.completed)
-        write_csv(places[out], completed, found.table.dialect, safe=safe_csv)
-    used = {column.name: column.values for column in found.table.used}
+        write_csv(places[out], complete(table, found.encoder, found.completed), table.dialect, safe=safe_csv)
+    used = {column.name: column.values for column in table.used}
     filled = sum(int(np.isnan(values).sum()) for values in used.values())
-    left = sum(cell is None for name, cells in found.table.cells.items() if name not in used for cell in cells)
-    return Imputation(found, filled, left, out)
+    left = sum(cell is None for name, cells in table.cells.items() if name not in used for cell in cells)
+    imputer: Any = found.imputer
+    return Imputation(found, filled, left, str(imputer.fill_), dict(imputer.held_out_error_), out)

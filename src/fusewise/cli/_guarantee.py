@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,31 @@ import numpy as np
 import numpy.typing as npt
 from rich.text import Text
 
-import fusewise
 from fusewise.cli._exits import naming_options
-from fusewise.cli._terminal import BAR, Terminal, headed, print_below, print_json
+from fusewise.cli._terminal import BAR, Terminal, headed, print_below
+from fusewise.progress import Progress
 from fusewise.support import InputError, counted
 from fusewise.tables import Cells, FrameEncoder, Reading, ReadOptions, find_column, is_called_class, read, read_grid
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 
+#: Observed fractions for which the guarantee is tabulated.
+FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
-def measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize: bool) -> ClusterGeometry:
+#: The library's argument names -> the command-line options.
+OPTIONS = {
+    "n_clusters": "--clusters",
+    "size": "--size",
+    "sizes": "--size",
+    "n_features": "--features",
+    "kappa": "--kappa",
+    "mu0": "--coherence",
+    "observed": "--observed",
+    "p0": "--observed",
+    "target": "--target",
+}
+
+
+def _measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize: bool) -> ClusterGeometry:
     """Measure the geometry of the clusters given by `labels` (a column of the table, or a file)."""
     grid = read_grid(path, asked)
     inside = labels in grid.written
@@ -58,83 +74,73 @@ def _codes(cells: Cells) -> npt.NDArray[np.intp]:
     return np.array([order.get(str(cell), -1) for cell in cells], dtype=np.intp)
 
 
-#: Observed fractions for which the guarantee is tabulated.
-FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+@dataclass(frozen=True, eq=False)
+class Guarantee:
+    """Result of ``guarantee`` and ``plan``."""
 
-#: The library's argument names -> the command-line options.
-OPTIONS = {
-    "n_clusters": "--clusters",
-    "size": "--size",
-    "sizes": "--size",
-    "n_features": "--features",
-    "kappa": "--kappa",
-    "mu0": "--coherence",
-    "observed": "--observed",
-    "p0": "--observed",
-    "target": "--target",
-}
+    geometry: ClusterGeometry
+    promise: Promise
+    uniform: bool
+
+    @property
+    def sentences(self) -> list[str]:
+        """The library's sentences, with its argument replaced by the option."""
+        return [sentence.replace("(uniform=True)", "(--uniform)") for sentence in self.promise.sentences]
+
+    @property
+    def curve(self) -> list[tuple[float, float]]:
+        """Pairs (observed fraction, guaranteed probability)."""
+        chances = np.atleast_1d(success_probability(self.geometry, FRACTIONS, uniform=self.uniform))
+        return list(zip(FRACTIONS, chances.tolist(), strict=True))
+
+    def data(self) -> dict[str, Any]:
+        """The guarantee as a JSON-serialisable dictionary."""
+        result = self.promise
+        return {
+            "probability": result.probability,
+            "observed": result.p0,
+            "target": result.target,
+            "required_observed": result.required,
+            "paper_probability": result.paper_probability,
+            "reason": result.reason.replace("(uniform=True)", "(--uniform)"),
+            "sizes": list(self.geometry.sizes),
+            "numbers": result.numbers,
+            "curve": [{"observed": fraction, "probability": chance} for fraction, chance in self.curve],
+            "sentences": self.sentences,
+        }
+
+    def show(self) -> None:
+        """Print the guarantee as sentences and a table."""
+        console = Terminal()
+        first, *rest = self.sentences
+        console.print(Text(first, "bold"))
+        for sentence in rest:
+            console.print(Text(sentence))
+        if self.promise.reason or self.geometry.n_clusters == 1:
+            return
+        grid = headed("observed", "probability of recovery, at least", "")
+        for fraction, chance in self.curve:
+            bar = Text("█" * math.floor(BAR * chance), "green" if chance >= self.promise.target else "yellow")
+            grid.add_row(f"{fraction:.0%}", _chance(fraction, chance), bar)
+        print_below(console, grid)
 
 
-def planned_geometry(clusters: int, size: int, features: int, kappa: float, coherence: float) -> ClusterGeometry:
-    """The geometry of a planned study."""
-    if features < 1:
-        raise InputError(f"--features = {features} is out of range: it must be a whole number >= 1")
+def run_guarantee(path: Path, labels: str, *, target: float, uniform: bool, standardize: bool, asked: ReadOptions,
+                  tell: Progress) -> Guarantee:  # fmt: skip
+    """The guarantee for the clusters of a table given by `labels`, a column of the table or a file."""
+    tell(f"measuring {path.name}")
+    geometry = _measure_geometry(path, labels, asked=asked, standardize=standardize)
     with naming_options(OPTIONS):
-        return ClusterGeometry.from_parameters(
-            n_clusters=clusters, size=size, n_features=features, kappa=kappa, mu0=coherence
-        )
+        return Guarantee(geometry, promise(geometry, None, target, uniform=uniform), uniform)
 
 
-def promised(geometry: ClusterGeometry, observed: float | None, target: float, uniform: bool) -> Promise:
-    """The recovery guarantee, with errors reported in terms of the options."""
+def run_plan(numbers: dict[str, Any], observed: float, target: float, uniform: bool, *, tell: Progress) -> Guarantee:
+    """The guarantee for clusters of a given geometry."""
+    if numbers["n_features"] < 1:
+        raise InputError(f"--features = {numbers['n_features']} is out of range: it must be a whole number >= 1")
     with naming_options(OPTIONS):
-        return promise(geometry, observed, target, uniform=uniform)
-
-
-def sentences(result: Promise) -> list[str]:
-    """The library's sentences, with arguments replaced by command-line options."""
-    return [sentence.replace("(uniform=True)", "(--uniform)") for sentence in result.sentences]
-
-
-def curve(geometry: ClusterGeometry, uniform: bool) -> list[tuple[float, float]]:
-    """Pairs (observed fraction, guaranteed probability)."""
-    chances = np.atleast_1d(success_probability(geometry, FRACTIONS, uniform=uniform))
-    return [(fraction, float(chance)) for fraction, chance in zip(FRACTIONS, chances, strict=True)]
-
-
-def as_data(geometry: ClusterGeometry, result: Promise, uniform: bool) -> dict[str, Any]:
-    """The guarantee as a JSON-serialisable dictionary."""
-    return {
-        "probability": result.probability,
-        "observed": result.p0,
-        "target": result.target,
-        "required_observed": result.required,
-        "paper_probability": result.paper_probability,
-        "reason": result.reason.replace("(uniform=True)", "(--uniform)"),
-        "sizes": list(geometry.sizes),
-        "numbers": result.numbers,
-        "curve": [{"observed": fraction, "probability": chance} for fraction, chance in curve(geometry, uniform)],
-        "sentences": sentences(result),
-    }
-
-
-def show(geometry: ClusterGeometry, result: Promise, uniform: bool, *, json: bool) -> None:
-    """Print a recovery guarantee as sentences and a table, or as JSON."""
-    if json:
-        print_json({"version": fusewise.__version__} | as_data(geometry, result, uniform))
-        return
-    console = Terminal()
-    first, *rest = sentences(result)
-    console.print(Text(first, "bold"))
-    for sentence in rest:
-        console.print(Text(sentence))
-    if result.reason or geometry.n_clusters == 1:
-        return
-    grid = headed("observed", "probability of recovery, at least", "")
-    for fraction, chance in curve(geometry, uniform):
-        bar = Text("█" * math.floor(BAR * chance), "green" if chance >= result.target else "yellow")
-        grid.add_row(f"{fraction:.0%}", _chance(fraction, chance), bar)
-    print_below(console, grid)
+        geometry = ClusterGeometry.from_parameters(**numbers)
+        return Guarantee(geometry, promise(geometry, observed, target, uniform=uniform), uniform)
 
 
 def _chance(fraction: float, chance: float) -> str:

@@ -12,11 +12,10 @@ from zipfile import BadZipFile
 import typer
 
 from fusewise.cli import _options as options
-from fusewise.cli._exits import guarded, stopping_at_once
 from fusewise.support import InputError, counted
 
 if TYPE_CHECKING:
-    from fusewise.mri import Reconstruction, Scan
+    from fusewise.mri import Scan
 
 
 app = typer.Typer(
@@ -37,7 +36,6 @@ Formats = Annotated[
 
 
 @app.command(epilog="Example: `fusewise mri recon scan.npz --out heart --format nii`")
-@guarded
 def recon(
     scan_file: ScanFile,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results (default: SCAN_mri).")] = None,
@@ -60,62 +58,61 @@ def recon(
     Writes the images, labels.csv (the cluster of each frame) and index.html: a movie, selected frames, a line through
     the image over time, the clusters and the sampling pattern.
     """
-    from fusewise.cli import _terminal as console
+    from fusewise.cli._output import staged
+    from fusewise.cli._terminal import Terminal, print_json, working
     from fusewise.kernels import Stopwatch, announcing
+    from fusewise.mri import IMAGE_FILES, reconstruct, write_images
     from fusewise.progress import listening
-
-    scan = read(scan_file, lines_per_frame, coils)
-    folder = Path(f"{scan_file.stem}_mri") if out is None else out
-    wanted, watch = _wanted(formats), Stopwatch()
-    with (
-        console.working(shown=verbose is None and not json) as tell,
-        stopping_at_once(),
-        reporting_scan_errors(scan_file),
-        listening(tell),
-        announcing(tell),
-    ):
-        settings = {"device": device, "random_state": seed, "verbose": 1 if verbose else 0, "method": method}
-        found, targets = _reconstruct(scan, scan_file, folder, wanted, settings, force=force)
-    summary = recon_data(scan_file, found, targets, watch.working)
-    if json:
-        console.print_json(summary)
-    elif verbose is not False:
-        print_recon(summary)
-
-
-def _wanted(formats: list[str] | None) -> list[str]:
-    """The formats asked for, each once; an unknown one is refused."""
-    from fusewise.mri import IMAGE_FILES
+    from fusewise.views import PAGE_FILES, WARNING, write_mri_page
 
     wanted = list(dict.fromkeys(formats or ["npy"]))
     unknown = [name for name in wanted if name not in IMAGE_FILES]
     if unknown:
         raise InputError(f"unknown --format {unknown[0]!r}: use one of {', '.join(IMAGE_FILES)}")
-    return wanted
-
-
-def _reconstruct(
-    scan: Scan, scan_file: Path, folder: Path, formats: list[str], settings: dict[str, Any], *, force: bool
-) -> tuple[Reconstruction, list[Path]]:
-    """Reconstruct a scan and write images, labels and page: all of them or none."""
-    from fusewise.cli._output import staged
-    from fusewise.mri import IMAGE_FILES, reconstruct, write_images
-    from fusewise.views import PAGE_FILES, write_mri_page
-
-    names = [*(name for kind in formats for name in IMAGE_FILES[kind]), "labels.csv", *PAGE_FILES]
+    scan, watch = _read(scan_file, lines_per_frame, coils), Stopwatch()
+    folder = Path(f"{scan_file.stem}_mri") if out is None else out
+    names = [*(name for kind in wanted for name in IMAGE_FILES[kind]), "labels.csv", *PAGE_FILES]
     targets = [folder / name for name in names]
-    with staged(targets, force=force, sources=[scan_file]) as places:
-        found = reconstruct(scan.kspace, scan.mask, scan.trajectory, scan.maps, **settings)
-        for kind in formats:
+    settings: dict[str, Any] = {"device": device, "random_state": seed, "verbose": 1 if verbose else 0}
+    with (
+        working(shown=verbose is None and not json) as tell,
+        _reporting_scan_errors(scan_file),
+        listening(tell),
+        announcing(tell),
+        staged(targets, force=force, sources=[scan_file]) as places,
+    ):
+        found = reconstruct(scan.kspace, scan.mask, scan.trajectory, scan.maps, method=method, **settings)
+        for kind in wanted:
             write_images(places[folder / IMAGE_FILES[kind][0]], found.images)
-        rows = [f"{frame},{label}" for frame, label in enumerate(found.labels)]
-        places[folder / "labels.csv"].write_text("\n".join(["frame,cluster", *rows]) + "\n", encoding="utf-8")
+        rows = [f"{frame},{label}\n" for frame, label in enumerate(found.labels)]
+        places[folder / "labels.csv"].write_text("".join(["frame,cluster\n", *rows]), encoding="utf-8")
         write_mri_page(places[folder / "index.html"].parent, found, scan, scan_file.name)
-    return found, targets
+    (n_frames, *shape), n_clusters = found.images.shape, len(set(found.labels.tolist()))
+    if json:
+        data = {
+            "scan": str(scan_file),
+            "frames": n_frames,
+            "shape": shape,
+            "clusters": n_clusters,
+            "method": found.method,
+            "lam": found.lam,
+            "sigma": found.sigma,
+            "rank": found.rank,
+            "held_out_decibels": found.local.score,
+            "seconds": watch.working,
+            "files": [str(file) for file in targets],
+            "warning": WARNING,
+        }
+        print_json(data)
+    elif verbose is not False:
+        console = Terminal()
+        console.print(f"{n_frames} frames of {shape[0]} x {shape[1]} in {counted(n_clusters, 'cluster')}")
+        console.print(f"rank {found.rank}, lam {found.lam:.3g}, {watch.working:.1f} s", style="dim")
+        console.print(f"written  {', '.join(map(str, targets))}", soft_wrap=True, markup=False)
+        console.print(WARNING, style="bold yellow")
 
 
 @app.command(epilog="Example: `fusewise mri simulate scan.npz --frames 300 --coils 8`")
-@guarded
 def simulate(
     out: Annotated[Path, typer.Argument(metavar="SCAN", help="The .npz file to write.")],
     frames: Annotated[int, typer.Option(min=3, help="Number of frames, 40 ms apart.")] = 200,
@@ -130,13 +127,13 @@ def simulate(
     force: options.Overwrite = False,
 ) -> None:
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
-    from fusewise.cli import _terminal as console
     from fusewise.cli._output import staged
+    from fusewise.cli._terminal import working
     from fusewise.mri import simulate_scan, write_scan
 
     if out.suffix != ".npz":
         raise InputError(f"the name of the scan file must end in .npz, got {str(out)!r}")
-    with staged([out], force=force) as places, console.working(shown=True) as tell, reporting_scan_errors(out):
+    with staged([out], force=force) as places, working(shown=True) as tell, _reporting_scan_errors(out):
         tell("simulating the scan")
         scan, truth = simulate_scan(
             frames, size, golden=golden, navigators=navigators, noise=noise, coils=coils, random_state=seed
@@ -145,13 +142,13 @@ def simulate(
     print(f"written  {out}  ({frames} frames of {size} x {size}, {counted(coils, 'coil')})")
 
 
-def read(path: Path, lines_per_frame: int, coils: int | None) -> Scan:
+def _read(path: Path, lines_per_frame: int, coils: int | None) -> Scan:
     """Read a scan, and compress its coils if requested."""
     import numpy as np
 
     from fusewise.mri import compress_coils, read_scan
 
-    with reporting_scan_errors(path):
+    with _reporting_scan_errors(path):
         scan = read_scan(path, lines_per_frame=lines_per_frame)
     several = scan.kspace.shape[1] if scan.trajectory is not None or scan.kspace.ndim == 4 else 1
     if coils is None or coils >= several:
@@ -161,7 +158,7 @@ def read(path: Path, lines_per_frame: int, coils: int | None) -> Scan:
 
 
 @contextmanager
-def reporting_scan_errors(path: Path) -> Iterator[None]:
+def _reporting_scan_errors(path: Path) -> Iterator[None]:
     """Report an invalid scan, or a missing library, as an ``InputError`` that names the file."""
     try:
         yield
@@ -173,35 +170,3 @@ def reporting_scan_errors(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {str(path)!r}: {error}") from error
     except ImportError as error:
         raise InputError(str(error)) from error
-
-
-def recon_data(path: Path, found: Reconstruction, files: list[Path], seconds: float) -> dict[str, Any]:
-    """The result as a JSON-serialisable dictionary."""
-    from fusewise.views import WARNING
-
-    return {
-        "scan": str(path),
-        "frames": len(found.images),
-        "shape": list(found.images.shape[1:]),
-        "clusters": len(set(found.labels.tolist())),
-        "method": found.method,
-        "lam": found.lam,
-        "sigma": found.sigma,
-        "rank": found.rank,
-        "held_out_decibels": found.local.score,
-        "seconds": seconds,
-        "files": [str(file) for file in files],
-        "warning": WARNING,
-    }
-
-
-def print_recon(summary: dict[str, Any]) -> None:
-    """Print the summary of a reconstruction."""
-    from fusewise.cli._terminal import Terminal
-
-    out = Terminal()
-    rows, columns = summary["shape"]
-    out.print(f"{summary['frames']} frames of {rows} x {columns} in {counted(summary['clusters'], 'cluster')}")
-    out.print(f"rank {summary['rank']}, lam {summary['lam']:.3g}, {summary['seconds']:.1f} s", style="dim")
-    out.print(f"written  {', '.join(summary['files'])}", soft_wrap=True, markup=False)
-    out.print(summary["warning"], style="bold yellow")

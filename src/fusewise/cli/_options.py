@@ -118,26 +118,33 @@ def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     return everywhere, in_columns
 
 
-Standardize = Annotated[
-    bool,
-    _columns(
-        "--standardize/--no-standardize",
-        help="Standardise the columns first.",
-    ),
-]
+Standardize = Annotated[bool, _columns("--standardize/--no-standardize", help="Standardise the columns first.")]
 
 ClusterCount = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]
+Outliers = Annotated[
+    bool,
+    _model("--outliers/--no-outliers", help="Leave rows far from every cluster in none, or give every row a cluster."),
+]
+_STABILITY = (
+    "Refit random halves of the rows, and report how stable the clusters are (default: if that takes at most 10 s; "
+    "--stability also writes stability.csv)."
+)
+Stability = Annotated[bool | None, _model("--stability/--no-stability", help=_STABILITY, show_default=False)]
+Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
+RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
+_SCHEDULERS = "ADDRESS|local|threads|processes|synchronous"
+_SCHEDULER = "Compute the parts of a table with Dask (default: local if they exceed memory)."
+Scheduler = Annotated[str | None, _model(metavar=_SCHEDULERS, help=_SCHEDULER, show_default=False)]
+
+Lam = Annotated[float | None, _model(help="Strength of the fusion penalty: larger values give fewer clusters.")]
 PenaltyName = Annotated[str, _model(help="Fusion penalty: h1, lp, l1, mcp, scad, truncated_l2 or geman_mcclure.")]
 Sigma = Annotated[float | None, _model(help="Scale of the penalty: the distance beyond which it levels off.")]
-Lam = Annotated[float | None, _model(help="Strength of the fusion penalty: larger values give fewer clusters.")]
 FidelityName = Annotated[str, _model(help="How centres are tied to the data: quadratic, box or ball.")]
 Epsilon = Annotated[float | None, _model(help="Width of the box, or radius of the ball, for --fidelity.")]
-Rank = Annotated[
-    str, _model(metavar="R|none|auto", help="Dimension of the subspace to fuse in; none: use all columns.")
-]
-Neighbors = Annotated[
-    str, _model(metavar="K|none|auto", help="Number of nearest neighbours to fuse each row with; none: all pairs.")
-]
+_RANK = "Dimension of the subspace to fuse in; none: use all columns."
+Rank = Annotated[str, _model(metavar="R|none|auto", help=_RANK)]
+_NEIGHBORS = "Number of nearest neighbours to fuse each row with; none: all pairs."
+Neighbors = Annotated[str, _model(metavar="K|none|auto", help=_NEIGHBORS)]
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
 #: Options of ``path`` that are not options of ``fit`` and ``impute``.
 PAPER_OPTIONS = (
@@ -145,61 +152,26 @@ PAPER_OPTIONS = (
     "--no-standardize",
 )  # fmt: skip
 
-Stability = Annotated[
-    bool | None,
-    _model(
-        "--stability/--no-stability",
-        help="Refit random halves of the rows, and report how stable the clusters are (default: if that takes at most "
-        "10 s; --stability also writes stability.csv).",
-        show_default=False,
-    ),
-]
-ClusterNames = Annotated[
-    Path | None,
-    _output(
-        "--name-clusters", metavar="FILE",
-        help="CSV file with the columns cluster and name, such as an edited centers.csv: names of the clusters.",
-    ),
-]  # fmt: skip
-NoRows = Annotated[bool, _output("--no-rows", help="Keep all rows out of the report: it shows groups only.")]
-Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
-Scheduler = Annotated[
-    str | None,
-    _model(
-        metavar="ADDRESS|local|threads|processes|synchronous",
-        help="Compute the parts of a table with Dask (default: local if they exceed memory).",
-        show_default=False,
-    ),
-]
-RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
-
-Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
-SafeCsv = Annotated[
-    bool,
-    _output("--safe-csv", help="Put ' before text that a spreadsheet would run as a formula; quote all cells."),
-]
-Json = Annotated[bool, _output("--json", help="Print the result as JSON.")]
-Verbose = Annotated[
-    bool | None, _output("--verbose/--quiet", help="Print more detail, or errors only.", show_default=False)
-]
-
 Target = Annotated[float, typer.Option(help="Probability of recovery to aim for.")]
-Uniform = Annotated[
-    bool, typer.Option("--uniform", help="Assume that rows are distributed uniformly within their clusters.")
-]
+_UNIFORM = "Assume that rows are distributed uniformly within their clusters."
+Uniform = Annotated[bool, typer.Option("--uniform", help=_UNIFORM)]
 
 OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
-Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
-OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]
-Outliers = Annotated[
-    bool,
-    _model("--outliers/--no-outliers", help="Leave rows far from every cluster in none, or give every row a cluster."),
-]
-PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
-PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
-PartitionFile = Annotated[
-    Path | None, _output(metavar="FILE", help="Also write the cluster of each row in the chosen partition.")
-]
 LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]
 CompletedFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_completed.csv).")]
+PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
+PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
+_PARTITION = "Also write the cluster of each row in the chosen partition."
+PartitionFile = Annotated[Path | None, _output(metavar="FILE", help=_PARTITION)]
 SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the model, for `fusewise predict`.")]
+Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
+OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]
+NoRows = Annotated[bool, _output("--no-rows", help="Keep all rows out of the report: it shows groups only.")]
+_NAMES = "CSV file with the columns cluster and name, such as an edited centers.csv: names of the clusters."
+ClusterNames = Annotated[Path | None, _output("--name-clusters", metavar="FILE", help=_NAMES)]
+Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
+_SAFE = "Put ' before text that a spreadsheet would run as a formula; quote all cells."
+SafeCsv = Annotated[bool, _output("--safe-csv", help=_SAFE)]
+Json = Annotated[bool, _output("--json", help="Print the result as JSON.")]
+_VERBOSE = "Print more detail, or errors only."
+Verbose = Annotated[bool | None, _output("--verbose/--quiet", help=_VERBOSE, show_default=False)]

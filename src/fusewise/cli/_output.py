@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from fusewise.support import InputError, refuse_unwritable, written_together
-from fusewise.tables import Cells, Dialect
+from fusewise.tables import Dialect
 
 #: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after
 #: spaces, tabs and line breaks; and the numbers among it.
@@ -68,7 +68,7 @@ def _refuse_conflicts(targets: Sequence[Path], force: bool, sources: Sequence[Pa
         raise InputError(f"{names} already {exist}: choose another output, or add --force to overwrite")
 
 
-def write_csv(path: Path, columns: dict[str, Cells], dialect: Dialect, *, safe: bool = False) -> None:
+def write_csv(path: Path, columns: Mapping[str, Iterable[Any]], dialect: Dialect, *, safe: bool = False) -> None:
     """Write columns to a CSV file; missing cells are left empty.
 
     If `safe`, every cell is in double quotes, and text that a spreadsheet may take for a formula begins with ``'``.

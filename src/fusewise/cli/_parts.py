@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
-import fusewise
 from fusewise import FusionClustering
-from fusewise.cli._exits import stopping_at_once
-from fusewise.cli._fit import Outputs, unmet_notes
+from fusewise.cli._fit import Outputs, blank_note, unmet_notes
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli._summary import MOST_LISTED, NO_CLUSTER, column_list, folded, kind_data
-from fusewise.cli._terminal import Terminal, bar, grid, headed, listed, print_below
+from fusewise.cli._summary import cluster_list, column_list, columns_data, facts, headline
+from fusewise.cli._terminal import Terminal, print_below
 from fusewise.kernels import Stopwatch, available_memory
 from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
@@ -160,19 +157,20 @@ class PartsFit:
     sample : rows from which the kinds of the columns were decided.
     model : the fitted estimator.
     sizes, outliers : number of rows in each cluster, and in none.
-    n_parts, seconds : number of parts, and the time that fit and labels took.
+    seconds : time that fit and labels took.
     notes : remarks to show to the user.
-    files, saved : the files that were written, and the file of the model among them, or None.
+    labels, others : the files that were written: labels of each part, and the others.
+    saved : the file of the model, or None.
     """
 
     sample: Reading
     model: FusionClustering
     sizes: list[int]
     outliers: int
-    n_parts: int
     seconds: float
     notes: list[str]
-    files: list[Path]
+    labels: list[Path]
+    others: list[Path]
     saved: Path | None
 
     @property
@@ -184,11 +182,41 @@ class PartsFit:
     def observed_fraction(self) -> float:
         """Fraction of observed values in the columns used."""
         counts, encoder = self.model.observations_.column_counts, self.model.encoder_
-        # The features of a category are missing together.
-        of_columns = (
-            counts if encoder is None else [part[0, 0] for _, part in encoder.by_column(counts[None, :].astype(float))]
-        )
-        return float(np.mean(of_columns) / self.shape[0])
+        if encoder is not None:  # the features of a category are missing together
+            counts = [part[0, 0] for _, part in encoder.by_column(counts[None, :].astype(float))]
+        return float(np.mean(counts) / self.shape[0])
+
+    def data(self) -> dict[str, Any]:
+        """The result as a JSON-serialisable dictionary."""
+        return {
+            "table": str(self.sample.path),
+            "parts": len(self.labels),
+            "rows": self.shape[0],
+            "features": self.shape[1],
+            "observed_fraction": self.observed_fraction,
+            "columns": columns_data(self.sample),
+            "clusters": int(self.model.n_clusters_),
+            "sizes": self.sizes,
+            "outliers": self.outliers,
+            "converged": bool(self.model.converged_),
+            "seconds": self.seconds,
+            "limits": list(self.model.limits_),
+            "notes": self.notes,
+            "files": [str(file) for file in (*self.labels, *self.others)],
+            "model": None if self.saved is None else str(self.saved),
+        }
+
+    def show(self) -> None:
+        """Print the summary."""
+        console = Terminal()
+        console.print(headline(self.sample.path, *self.shape, self.observed_fraction, parts=len(self.labels)))
+        rows = {
+            "columns": f"as in a sample of {counted(self.sample.n_rows, 'row')}",
+            "time": f"{self.seconds:.1f} s",
+        }
+        labels = f"{self.labels[0].parent}: {counted(len(self.labels), 'file')}, one for each part"
+        last = facts(rows, limits=self.model.limits_, written=[labels, *self.others], notes=self.notes)
+        print_below(console, column_list(self.sample), cluster_list(self.sizes, self.outliers), last)
 
 
 def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, scheduler: str,
@@ -196,36 +224,40 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
     """Cluster a table in parts on a scheduler of Dask, and write the labels as Parquet, a part for each part."""
     _refuse_options(path, outputs)
     parts = files_of(path)
-    targets = _label_files(outputs.folder, parts)
-    files = [*targets, outputs.folder / CENTERS, *([] if outputs.save is None else [outputs.save])]
+    labels, saved = _label_files(outputs.folder, parts), outputs.save
+    others = [outputs.folder / CENTERS, *([] if saved is None else [saved])]
     watch = Stopwatch()
     with (
-        staged(files, force=outputs.force, sources=parts) as places,
-        stopping_at_once(),
+        staged([*labels, *others], force=outputs.force, sources=parts) as places,
         scheduling(scheduler),
         _reporting(),
         warnings.catch_warnings(),
         listening(tell),
     ):
-        _refuse_other_labels(targets)
+        _refuse_other_labels(labels)
         warnings.simplefilter("ignore")  # what they say is in the notes
         tell(f"reading a sample of {counted(len(parts), 'part')}")
         sample = _sample(path, parts, asked)
         tell(f"clustering {counted(len(parts), 'part')} × {counted(len(sample.used), 'column')}")
         estimator.fit(_lazy_frame(sample, parts, asked))
         tell("labelling")
-        counts = _write_labels(estimator, [places[target].absolute() for target in targets])
+        counts = _write_labels(estimator, [places[target].absolute() for target in labels])
         tell("writing")
         sizes = [counts[k] for k in range(estimator.n_clusters_)]
         encoder = _in_words_of(sample, estimator.encoder_)
         centers = center_table(sample, encoder, sizes, estimator.cluster_centers_)
         write_csv(places[outputs.folder / CENTERS], centers, sample.dialect, safe=outputs.safe_csv)
-        if outputs.save is not None:
+        if saved is not None:
             estimator.encoder_ = None if estimator.encoder_ is None else encoder
-            save(estimator, places[outputs.save], extra=as_extra(sample))
-    unmet = unmet_notes(estimator.n_clusters, estimator.n_clusters_)
-    said = [*notes, *sample.notes, *_blank_note(estimator), *_known_note(sample), *unmet]
-    return PartsFit(sample, estimator, sizes, counts[-1], len(parts), watch.working, said, files, outputs.save)
+            save(estimator, places[saved], extra=as_extra(sample))
+    table, known = estimator.observations_, sample.labels_column
+    said = [*notes, *sample.notes]
+    if table.n_seen < table.shape[0]:
+        said.append(blank_note(table.shape[0] - table.n_seen, estimator.outliers))
+    if known is not None:
+        said.append(f"column {known!r}: known classes are not compared with the clusters of a table in parts")
+    said += unmet_notes(estimator.n_clusters, estimator.n_clusters_)
+    return PartsFit(sample, estimator, sizes, counts[-1], watch.working, said, labels, others, saved)
 
 
 def _refuse_options(path: Path, outputs: Outputs) -> None:
@@ -310,65 +342,3 @@ def _write_part(labels: Any, confidence: Any, place: Path) -> Counter[int]:
     frame = labels.to_frame("label").assign(confidence=confidence).reset_index()
     frame.to_parquet(place, index=False)
     return Counter(labels.tolist())
-
-
-def _blank_note(model: FusionClustering) -> list[str]:
-    table = model.observations_
-    blank = table.shape[0] - table.n_seen
-    rows = counted(blank, "row has", "rows have")
-    fate = "assigned to no cluster, label -1" if model.outliers else "assigned to the likeliest cluster"
-    return [f"{rows} no observed value: {fate}"] if blank else []
-
-
-def _known_note(sample: Reading) -> list[str]:
-    known = sample.labels_column
-    note = "known classes are not compared with the clusters of a table that is not in memory"
-    return [] if known is None else [f"column {known!r}: {note}"]
-
-
-def parts_data(found: PartsFit) -> dict[str, Any]:
-    """The result as a JSON-serialisable dictionary."""
-    model = found.model
-    return {
-        "version": fusewise.__version__,
-        "table": str(found.sample.path),
-        "parts": found.n_parts,
-        "rows": found.shape[0],
-        "features": found.shape[1],
-        "observed_fraction": found.observed_fraction,
-        "columns": kind_data(found.sample),
-        "clusters": int(model.n_clusters_),
-        "sizes": found.sizes,
-        "outliers": found.outliers,
-        "converged": bool(model.converged_),
-        "seconds": found.seconds,
-        "limits": list(model.limits_),
-        "notes": found.notes,
-        "files": [str(file) for file in found.files],
-        "model": None if found.saved is None else str(found.saved),
-    }
-
-
-def print_parts(found: PartsFit) -> None:
-    """Print the summary."""
-    console = Terminal()
-    rows, columns = found.shape
-    what = f"{counted(found.n_parts, 'part')}, {counted(rows, 'row')} × {counted(columns, 'column')}"
-    observed = f"{found.observed_fraction:.1%} of the values observed"
-    console.print(Text.assemble((found.sample.path.name, "bold"), "  ", f"{what}, {observed}"))
-    clusters = headed("cluster", "rows", "")
-    for k, size in enumerate(found.sizes[:MOST_LISTED]):
-        clusters.add_row(str(k), f"{size:,}", bar(size / max(found.sizes)))
-    if len(found.sizes) > MOST_LISTED:
-        rest = counted(len(found.sizes) - MOST_LISTED, "smaller cluster")
-        clusters.add_row("...", f"{sum(found.sizes[MOST_LISTED:]):,}", f"in {rest}")
-    if found.outliers:
-        clusters.add_row("-1", f"{found.outliers:,}", Text(NO_CLUSTER, "dim"))
-    facts = grid("dim", "")
-    facts.add_row("columns", Text(f"as in a sample of {counted(found.sample.n_rows, 'row')}"))
-    facts.add_row("time", f"{found.seconds:.1f} s")
-    listed(facts, "limits", list(found.model.limits_))
-    labels, others = found.files[: found.n_parts], found.files[found.n_parts :]
-    listed(facts, "written", [f"{labels[0].parent}: {counted(len(labels), 'file')}, one for each part", *others])
-    listed(facts, Text("note", "yellow"), folded(found.notes))
-    print_below(console, column_list(found.sample), clusters, facts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -11,14 +10,13 @@ from typing import Any
 
 import numpy as np
 from rich.text import Text
-from sklearn.exceptions import ConvergenceWarning
 
-import fusewise
-from fusewise import DataWarning, PenalizedFusion
-from fusewise.cli._exits import naming_options, stopping_at_once
-from fusewise.cli._fit import blank_notes, label_table, prepare, unmet_notes
+from fusewise import PenalizedFusion
+from fusewise.cli._exits import naming_options
+from fusewise.cli._fit import fitting, label_table, read_rows, unmet_notes
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli._terminal import Terminal, grid, headed, listed, print_below
+from fusewise.cli._summary import facts
+from fusewise.cli._terminal import Terminal, headed, print_below
 from fusewise.fusion import (
     FIDELITIES,
     PENALTIES,
@@ -31,77 +29,62 @@ from fusewise.fusion import (
     as_fidelity,
     as_penalty,
 )
-from fusewise.kernels import Labels, announcing
-from fusewise.progress import Progress, listening
+from fusewise.kernels import Labels
+from fusewise.progress import Progress
 from fusewise.support import InputError, readable_apart
-from fusewise.tables import Cells, Reading, ReadOptions, files_of, in_dialect
+from fusewise.tables import FrameEncoder, Reading, ReadOptions, files_of, in_dialect
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8
-#: Shown where a path begins: what its columns are.
 LEGEND = "lam: strength of the fusion penalty; stays: number of steps over which the partition stays the same"
 
 
-@dataclass(frozen=True)
-class PaperOptions:
-    """The settings of the paper's algorithm, as given on the command line.
+def paper_model(n_clusters: int | None, penalty: str, sigma: float | None, lam: float | None, fidelity: str,
+                epsilon: float | None, rank: str, neighbors: str, max_iter: int, seed: int | None
+                ) -> PenalizedFusion:  # fmt: skip
+    """Check all options and build the estimator; `epsilon` is the width of the box or the radius of the ball."""
+    if n_clusters is not None and n_clusters < 1:
+        raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
+    return PenalizedFusion(
+        "auto" if lam is None else _non_negative("--lam", lam),
+        penalty=_penalty(penalty, sigma),
+        fidelity=_fidelity(fidelity, epsilon),
+        rank=_count("--rank", rank),
+        n_neighbors=_count("--neighbors", neighbors),
+        n_clusters=n_clusters,
+        max_iter=max_iter,
+        random_state=seed,
+    )
 
-    ``epsilon`` is the width of the box or the radius of the ball.
-    """
 
-    n_clusters: int | None
-    penalty: str
-    sigma: float | None
-    lam: float | None
-    fidelity: str
-    epsilon: float | None
-    rank: str
-    neighbors: str
-    max_iter: int
-    seed: int | None
+def _non_negative(option: str, value: float) -> float:
+    if not 0 <= value < np.inf:
+        raise InputError(f"{option} must be a non-negative number, got {value:g}")
+    return value
 
-    def build(self) -> PenalizedFusion:
-        """Check all options and build the estimator."""
-        if self.n_clusters is not None and self.n_clusters < 1:
-            raise InputError(f"--n-clusters must be at least 1, got {self.n_clusters}")
-        if self.lam is not None and not 0 <= self.lam < np.inf:
-            raise InputError(f"--lam must be a non-negative number, got {self.lam:g}")
-        return PenalizedFusion(
-            "auto" if self.lam is None else self.lam,
-            penalty=self._penalty(),
-            fidelity=self._fidelity(),
-            rank=_count("--rank", self.rank),
-            n_neighbors=_count("--neighbors", self.neighbors),
-            n_clusters=self.n_clusters,
-            max_iter=self.max_iter,
-            random_state=self.seed,
-        )
 
-    def _penalty(self) -> Penalty:
-        known = [name for name, kind in PENALTIES.items() if kind.has_weight]
-        if self.penalty.lower() not in known:
-            raise InputError(f"unknown --penalty {self.penalty!r}: use one of {', '.join(known)}")
-        penalty = as_penalty(self.penalty)
-        if self.sigma is None:
-            return penalty
-        if not hasattr(penalty, "sigma"):
-            raise InputError(f"--sigma cannot be used with --penalty {self.penalty}, which has no scale")
-        with naming_options({"sigma": "--sigma"}):
-            return penalty.replace(sigma=self.sigma)
+def _penalty(name: str, sigma: float | None) -> Penalty:
+    known = [name for name, kind in PENALTIES.items() if kind.has_weight]
+    if name.lower() not in known:
+        raise InputError(f"unknown --penalty {name!r}: use one of {', '.join(known)}")
+    penalty = as_penalty(name)
+    if sigma is None:
+        return penalty
+    if not hasattr(penalty, "sigma"):
+        raise InputError(f"--sigma cannot be used with --penalty {name}, which has no scale")
+    with naming_options({"sigma": "--sigma"}):
+        return penalty.replace(sigma=sigma)
 
-    def _fidelity(self) -> Fidelity:
-        if self.fidelity.lower() not in FIDELITIES:
-            raise InputError(f"unknown --fidelity {self.fidelity!r}: use one of {', '.join(FIDELITIES)}")
-        fidelity = as_fidelity(self.fidelity)
-        if self.epsilon is None:
-            return fidelity
-        if not 0 <= self.epsilon < np.inf:
-            raise InputError(f"--epsilon must be a non-negative number, got {self.epsilon:g}")
-        if isinstance(fidelity, Box):
-            return Box(self.epsilon)
-        if isinstance(fidelity, Ball):
-            return Ball(self.epsilon)
-        raise InputError(f"--epsilon can only be used with --fidelity box or ball, not {self.fidelity!r}")
+
+def _fidelity(name: str, epsilon: float | None) -> Fidelity:
+    if name.lower() not in FIDELITIES:
+        raise InputError(f"unknown --fidelity {name!r}: use one of {', '.join(FIDELITIES)}")
+    fidelity = as_fidelity(name)
+    if epsilon is None:
+        return fidelity
+    if not isinstance(fidelity, Box | Ball):
+        raise InputError(f"--epsilon can only be used with --fidelity box or ball, not {name!r}")
+    return type(fidelity)(_non_negative("--epsilon", epsilon))
 
 
 def _count(option: str, value: str) -> int | str | None:
@@ -134,35 +117,59 @@ class PathResult:
     notes: list[str]
     files: list[Path]
 
+    def data(self) -> dict[str, Any]:
+        """The path as a JSON-serialisable dictionary."""
+        return {
+            "table": str(self.table.path),
+            "chosen": next(k for k, step in enumerate(self.steps) if step.chosen),
+            "steps": [vars(step) | {"clusters": len(step.sizes)} for step in self.steps],
+            "notes": self.notes,
+            "files": [str(path) for path in self.files],
+        }
+
+    def show(self) -> None:
+        """Print the path as a table with the chosen step marked."""
+        console = Terminal()
+        console.print(Text.assemble((self.table.path.name, "bold"), "  ", LEGEND))
+        table = headed("lam", "clusters", "alone", "stays", "sizes", left=("sizes",))
+        # Steps at which nothing has fused yet are written to the file but not printed.
+        first = next((k for k, step in enumerate(self.steps) if step.sizes), 0)
+        lams = readable_apart([step.lam for step in self.steps])
+        for lam, step in zip(lams[first:], self.steps[first:], strict=True):
+            more = " ..." if len(step.sizes) > MOST_SIZES else ""
+            sizes = " ".join(map(str, step.sizes[:MOST_SIZES])) + more + (" ◀ chosen" if step.chosen else "")
+            style = "bold green" if step.chosen else ""
+            table.add_row(lam, str(len(step.sizes)), str(step.alone), str(step.stays), Text(sizes, style))
+        print_below(console, table, facts({}, written=self.files, notes=self.notes))
+
 
 def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | None, partition: Path | None,
              force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> PathResult:  # fmt: skip
     """Read a table, fuse its rows along a path, and write the path and, if asked for, a picture and the labels."""
-    prepared = prepare(path, model.n_clusters, asked=asked, tell=tell)
-    table, encoder = prepared.table, prepared.encoder.by_distance(prepared.table, standardize=standardize)
+    table = read_rows(path, model.n_clusters, asked, tell)
+    encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
     files = [file for file in (out, picture, partition) if file is not None]
     with staged(files, force=force, sources=files_of(path)) as places:
-        with (
-            warnings.catch_warnings(record=True) as caught,
-            stopping_at_once(),
-            listening(tell),
-            announcing(tell),
-        ):
-            warnings.simplefilter("always")
+        with fitting(table, tell) as notes:
             model.fit(encoder.encode(table))
         steps = _steps(model)
         tell("writing")
-        write_csv(places[out], _csv(steps, table), table.dialect)
+        columns: dict[str, list[Any]] = {
+            "lam": [in_dialect(step.lam, table.dialect) if math.isfinite(step.lam) else None for step in steps],
+            "clusters": [len(step.sizes) for step in steps],
+            "alone": [step.alone for step in steps],
+            "stays": [step.stays for step in steps],
+            "chosen": ["yes" if step.chosen else "" for step in steps],
+            "sizes": [" ".join(map(str, step.sizes)) for step in steps],
+        }
+        write_csv(places[out], columns, table.dialect)
         if picture is not None:
             _draw(model, places[picture])
         if partition is not None:
             rows = label_table(table.names, table.names_column, model.labels_, table.dialect)
             write_csv(places[partition], rows, table.dialect)
-    # Empty rows are reported by name and convergence by its outcome.
-    ours = (ConvergenceWarning, DataWarning)
-    notes = table.notes + blank_notes(table)
-    notes += [] if model.converged_ else ["not converged: increase --max-iter, or treat the result with caution"]
-    notes += sorted({str(w.message) for w in caught if not issubclass(w.category, ours)})
+    if not model.converged_:
+        notes.append("not converged: increase --max-iter, or treat the result with caution")
     return PathResult(table, steps, notes + unmet_notes(model.n_clusters, model.n_clusters_), files)
 
 
@@ -191,46 +198,3 @@ def _draw(model: PenalizedFusion, place: Path) -> None:
         FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)
     except (ImportError, ValueError) as error:  # matplotlib is missing, or does not know the file format
         raise InputError(f"--picture: {error}") from error
-
-
-def _csv(steps: list[PathPoint], table: Reading) -> dict[str, Cells]:
-    columns: dict[str, list[Any]] = {
-        "lam": [in_dialect(step.lam, table.dialect) if math.isfinite(step.lam) else None for step in steps],
-        "clusters": [len(step.sizes) for step in steps],
-        "alone": [step.alone for step in steps],
-        "stays": [step.stays for step in steps],
-        "chosen": ["yes" if step.chosen else "" for step in steps],
-        "sizes": [" ".join(map(str, step.sizes)) for step in steps],
-    }
-    return {name: np.array(cells, dtype=object) for name, cells in columns.items()}
-
-
-def path_data(found: PathResult) -> dict[str, Any]:
-    """The path as a JSON-serialisable dictionary."""
-    return {
-        "version": fusewise.__version__,
-        "table": str(found.table.path),
-        "chosen": next(k for k, step in enumerate(found.steps) if step.chosen),
-        "steps": [vars(step) | {"clusters": len(step.sizes)} for step in found.steps],
-        "notes": found.notes,
-        "files": [str(path) for path in found.files],
-    }
-
-
-def print_path(found: PathResult) -> None:
-    """Print the path as a table with bars and the chosen step marked."""
-    console = Terminal()
-    console.print(Text.assemble((found.table.path.name, "bold"), "  ", LEGEND))
-    table = headed("lam", "clusters", "alone", "stays", "sizes", left=("sizes",))
-    # Steps at which nothing has fused yet are written to the file but not printed.
-    first = next((k for k, step in enumerate(found.steps) if step.sizes), 0)
-    lams = readable_apart([step.lam for step in found.steps])
-    for lam, step in zip(lams[first:], found.steps[first:], strict=True):
-        style = "bold green" if step.chosen else ""
-        more = " ..." if len(step.sizes) > MOST_SIZES else ""
-        sizes = " ".join(map(str, step.sizes[:MOST_SIZES])) + more + (" ◀ chosen" if step.chosen else "")
-        table.add_row(lam, str(len(step.sizes)), str(step.alone), str(step.stays), Text(sizes, style))
-    facts = grid("dim", "")
-    listed(facts, "written", list(found.files))
-    listed(facts, Text("note", "yellow"), found.notes)
-    print_below(console, table, facts)

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
-from fusewise.cli._exits import stopping_at_once
 from fusewise.cli._fit import label_table
 from fusewise.cli._output import staged, write_csv
+from fusewise.cli._summary import cluster_list, facts, headline
+from fusewise.cli._terminal import Terminal, print_below
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, SavedModel, load_with_extra
 from fusewise.support import InputError, counted
@@ -25,80 +26,74 @@ class Prediction:
     """Result of ``predict``."""
 
     table: Reading
-    labels: Any
-    n_clusters: int
+    sizes: list[int]
+    outliers: int
     known: KnownLabels | None
-    notes: list[str]
     file: Path
 
-    @property
-    def sizes(self) -> list[int]:
-        """Number of rows in each cluster."""
-        return [int(n) for n in np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)]
+    def data(self) -> dict[str, Any]:
+        """The result as a JSON-serialisable dictionary."""
+        return {
+            "table": str(self.table.path),
+            "rows": self.table.n_rows,
+            "observed_fraction": self.table.observed_fraction,
+            "sizes": self.sizes,
+            "outliers": self.outliers,
+            "ari": None if self.known is None else self.known.ari,
+            "notes": self.table.notes,
+            "files": {"labels": str(self.file)},
+        }
+
+    def show(self) -> None:
+        """Print the summary."""
+        console = Terminal()
+        console.print(headline(self.table.path, *self.table.shape, self.table.observed_fraction))
+        rows = {} if self.known is None else {"agreement": self.known.sentence}
+        last = facts(rows, written=[self.file], notes=self.table.notes)
+        print_below(console, cluster_list(self.sizes, self.outliers), last)
 
 
 def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_error: Literal["raise", "missing"],
                 force: bool, safe_csv: bool, tell: Progress) -> Prediction:  # fmt: skip
     """Load a model, read a table, predict the clusters of its rows, and write them."""
     tell(f"reading {model.name}")
-    saved = open_model(model)
-    clustering = _clustering(saved, model)
+    saved = _open_model(model)
+    clustering = saved.model.clustering_ if isinstance(saved.model, FusionImputer) else saved.model
+    names, n_clusters = saved.extra.get("cluster_names"), int(clustering.n_clusters_)
     tell(f"reading {path.name}")
-    extra = saved.extra
-    table = recode(clustering, extra, path, asked, on_error)
+    table = recode(clustering, saved.extra, path, asked, on_error)
     with staged([out], force=force, sources=[*files_of(path), model]) as places:
         tell(f"assigning {counted(table.n_rows, 'row')} to clusters")
-        found, confidence = _predict(clustering, table)
-        column = _column(table, asked.names, extra.get("names"), "--names")
-        rows = label_table(
-            row_names(table.cells, column, table.n_rows),
-            column,
-            found,
-            table.dialect,
-            _titles(extra, clustering.n_clusters_),
-            confidence=confidence,
-        )
+        with warnings.catch_warnings():
+            # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
+            warnings.simplefilter("ignore")
+            labels: Any = clustering.predict(table)
+            confidence = clustering.predict_confidence(table) if isinstance(clustering, FusionClustering) else None
+        column = _column(table, asked.names, saved.extra.get("names"), "--names")
+        titles = names if isinstance(names, list) and len(names) == n_clusters else []
+        of_rows = row_names(table.cells, column, table.n_rows)
+        rows = label_table(of_rows, column, labels, table.dialect, titles, confidence=confidence)
         write_csv(places[out], rows, table.dialect, safe=safe_csv)
-    known = _column(table, asked.labels, extra.get("labels"), "--labels")
-    n_clusters = int(clustering.n_clusters_)
-    compared = None if known is None else compare_labels(known, table.cells[known], found, n_clusters)
-    return Prediction(table, found, n_clusters, compared, table.notes, out)
+    known = _column(table, asked.labels, saved.extra.get("labels"), "--labels")
+    compared = None if known is None else compare_labels(known, table.cells[known], labels, n_clusters)
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters).tolist()
+    return Prediction(table, sizes, int(np.count_nonzero(labels < 0)), compared, out)
 
 
-def open_model(path: Path) -> SavedModel:
-    """Load a saved model; raise ``InputError`` if the file cannot be used."""
+def _open_model(path: Path) -> SavedModel:
+    """Load a saved, fitted model; raise ``InputError`` if the file cannot be used."""
     try:
-        return load_with_extra(path)
+        saved = load_with_extra(path)
     except ModelFileError as error:
         raise InputError(str(error)) from error
     except FileNotFoundError as error:
         raise InputError(f"file {str(path)!r} does not exist") from error
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
-
-
-def _clustering(saved: SavedModel, path: Path) -> FusionClustering | PenalizedFusion:
-    model = saved.model
-    clustering = getattr(model, "clustering_", None) if isinstance(model, FusionImputer) else model
+    clustering = getattr(saved.model, "clustering_", saved.model)
     if not isinstance(clustering, FusionClustering | PenalizedFusion) or not hasattr(clustering, "n_clusters_"):
         raise InputError(f"the model in {str(path)!r} was not fitted before it was saved")
-    return clustering
-
-
-def _predict(model: FusionClustering | PenalizedFusion, rows: Reading) -> tuple[Any, Any]:
-    """Labels, and the confidence in each if the model has probabilities (else None)."""
-    with warnings.catch_warnings(), stopping_at_once():
-        # Warnings about empty rows are redundant (their label is -1), and columns were already matched by name.
-        warnings.simplefilter("ignore")
-        return model.predict(rows), model.predict_confidence(rows) if isinstance(model, FusionClustering) else None
-
-
-def _titles(extra: dict[str, Any], n_clusters: int) -> list[str]:
-    """The names of the clusters, if they were saved with the model."""
-    names = extra.get("cluster_names")
-    if not isinstance(names, list) or len(names) != n_clusters:
-        return []
-    return [str(name) for name in names]
+    return saved
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

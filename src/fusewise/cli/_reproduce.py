@@ -7,20 +7,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from fusewise.cli._exits import INTERRUPTED, Stop, guarded, stopping_at_once
+from fusewise.cli._exits import Stop
 from fusewise.cli._terminal import Terminal, headed
 from fusewise.progress import Progress
 from fusewise.support import InputError, counted
-
-if TYPE_CHECKING:
-    from fusewise.reproduce import StudyResult
-
 
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"
@@ -33,7 +29,6 @@ Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of pr
 Overwrite = Annotated[bool, typer.Option("--force", help="Recompute every trial, and overwrite an existing page.")]
 
 
-@guarded
 def reproduce(
     figure: Figure = ALL,
     quick: Quick = False,
@@ -57,14 +52,19 @@ def reproduce(
         raise InputError(str(error)) from error
     start = time.perf_counter()
     try:
-        with stopping_at_once(), _progress() as progress:
+        with _progress() as progress:
             findings = run(names, out, quick=quick, jobs=jobs, fresh=force, progress=progress)
     except (KeyboardInterrupt, Stop):
-        print("fusewise: interrupted; finished trials are kept, and the same command resumes", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        raise Stop("finished trials are kept, and the same command resumes") from None
     except OSError as error:
         raise InputError(f"cannot write to {str(out)!r}: {error.strerror or error}") from error
-    _print(findings, out / PAGE, time.perf_counter() - start)
+    console = Terminal()
+    grid = headed("figure", "claim of the paper", "", left=("figure", "claim of the paper"))
+    for name, found in findings.items():
+        for k, claim in enumerate(found.claims):
+            grid.add_row("" if k else name, claim.paper, f"[{STYLES[claim.verdict]}]{claim.verdict}[/]")
+    console.print(grid)
+    console.print(f"\n{out / PAGE} written in {time.perf_counter() - start:.0f} s", soft_wrap=True, markup=False)
 
 
 def _refuse_foreign(out: Path, force: bool) -> None:
@@ -79,29 +79,13 @@ def _refuse_foreign(out: Path, force: bool) -> None:
 def _progress() -> Iterator[Progress]:
     """A progress bar on stderr if that is a terminal, else a line for every tenth of the trials."""
     console = Terminal(stderr=True)
-    if not console.is_terminal:
-        yield _tell_tenths
-        return
     columns = TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Bars(*columns, console=console, transient=True) as bars:
+    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task("trials", total=None)
 
         def update(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
             bars.update(task, completed=iteration, total=total)
+            if bars.disable and total and (iteration == total or iteration % max(1, total // 10) == 0):
+                print(f"{iteration} of {counted(total, 'trial')}", file=sys.stderr)
 
         yield update
-
-
-def _tell_tenths(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-    if total and (iteration == total or iteration % max(1, total // 10) == 0):
-        print(f"{iteration} of {counted(total, 'trial')}", file=sys.stderr)
-
-
-def _print(findings: dict[str, StudyResult], page: Path, seconds: float) -> None:
-    console = Terminal()
-    grid = headed("figure", "claim of the paper", "", left=("figure", "claim of the paper"))
-    for name, found in findings.items():
-        for k, claim in enumerate(found.claims):
-            grid.add_row("" if k else name, claim.paper, f"[{STYLES[claim.verdict]}]{claim.verdict}[/]")
-    console.print(grid)
-    console.print(f"\n{page} written in {seconds:.0f} s", soft_wrap=True, markup=False)

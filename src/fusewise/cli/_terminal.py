@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ def bar(share: float, style: str = "cyan") -> Text:
     return Text("█" * max(1, round(BAR * share)), style)
 
 
-def listed(table: Grid, name: str | Text, entries: list[Any]) -> None:
+def listed(table: Grid, name: str | Text, entries: Sequence[Any]) -> None:
     """Add one row per entry, with the name in front of the first."""
     for k, entry in enumerate(entries):
         table.add_row("" if k else name, entry if isinstance(entry, Text) else Text(str(entry)))
@@ -117,29 +116,13 @@ DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 BRAILLE = 0x2800
 
 
-@dataclass(frozen=True, eq=False)
-class Raster:
-    """Points on a grid of character cells.
-
-    Attributes
-    ----------
-    dots : height x width, the bits of the dots that contain a point.
-    clusters : height x width, the most frequent cluster in each cell; -1 for outliers, -2 for an empty cell.
-    """
-
-    dots: Index
-    clusters: Index
-
-
 def picture(found: Findings, console: Console) -> list[Text]:
     """Draw the rows in two principal components, with a legend and a caption."""
     width = max(10, min(WIDTH, console.width - 4))
-    raster = rasterize(found.points, found.labels[found.drawn], width, HEIGHT)
+    dots, clusters = rasterize(found.points, found.labels[found.drawn], width, HEIGHT)
     coloured = in_colour(console)
-    inside = np.flatnonzero(raster.dots.any(axis=1))
-    lines = [
-        _line(raster.dots[row], raster.clusters[row], coloured=coloured) for row in range(inside[0], inside[-1] + 1)
-    ]
+    inside = np.flatnonzero(dots.any(axis=1))
+    lines = [_line(dots[row], clusters[row], coloured=coloured) for row in range(inside[0], inside[-1] + 1)]
     shares = " and ".join(f"{share:.0%}" for share in found.plane.shares)
     caption = f"first two principal components{found.plane.of_what} ({shares} of the variance)"
     return [*lines, _legend(found, coloured), Text(caption, "dim")]
@@ -154,8 +137,12 @@ def in_colour(console: Console) -> bool:
     return console.color_system is not None and not console.no_color
 
 
-def rasterize(points: npt.NDArray[Any], labels: Index, width: int, height: int) -> Raster:
-    """Place points on height x width cells; the plane is stretched to fill them."""
+def rasterize(points: npt.NDArray[Any], labels: Index, width: int, height: int) -> tuple[Index, Index]:
+    """Place points on height x width cells; the plane is stretched to fill them.
+
+    Returns the bits of the dots that contain a point, and the most frequent cluster in each cell (-1: outliers, -2: an
+    empty cell).
+    """
     dots, clusters = np.zeros((height, width), np.intp), np.full((height, width), -2, np.intp)
     low, size = points.min(axis=0), np.ptp(points, axis=0)
     place = (points - low) / np.where(size > 0, size, 1)
@@ -167,7 +154,7 @@ def rasterize(points: npt.NDArray[Any], labels: Index, width: int, height: int) 
     found, counts = np.unique((y // 4 * width + x // 2) * kinds + labels + 1, return_counts=True)
     rarest_first = found[np.argsort(counts, kind="stable")]  # the most frequent cluster is written last
     clusters.flat[rarest_first // kinds] = rarest_first % kinds - 1
-    return Raster(dots, clusters)
+    return dots, clusters
 
 
 def _line(dots: Index, clusters: Index, *, coloured: bool) -> Text:

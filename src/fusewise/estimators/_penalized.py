@@ -52,7 +52,7 @@ class PenalizedFusion(ClusteringEstimator):
         the same over the largest number of steps. It has no effect with a constrained fidelity.
     penalty : name, or an object with parameters such as ``H1(sigma)``, where sigma is the distance beyond which the
         penalty levels off; by default half the median distance to the nearest neighbour.
-    fidelity : "quadratic", "box", "ball", or ``Box(epsilon)``, ``Ball(radius)``.
+    fidelity : "quadratic", "box", "ball", or ``Box(epsilon)``, ``Box(lower=, upper=)``, ``Ball(radius)``.
     init : "partial", "zero", "mean", "subspace" (with a rank), or an array of centres, N x P.
     rank : dimension of a subspace in which rows are fused; None uses all columns; "auto" takes the one that best
         predicts held-out entries.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.exact._feasibility import Ints, check_data, check_epsilon, feasible_pairs, observed_rows
+from fusewise.exact._feasibility import Ints, check_data, feasible_pairs, observed_rows
 from fusewise.exact._graph import Clock, WeightedGraph
 from fusewise.kernels import Mask
 
@@ -84,7 +84,7 @@ def best_shares(graph: WeightedGraph, labels: Ints) -> Shares:
     return best
 
 
-def fewest_splits(X: Any, epsilon: float, mask: Any = None) -> int:
+def fewest_splits(X: Any, epsilon: Any = None, mask: Any = None, *, lower: Any = None, upper: Any = None) -> int:
     """n(n-1) - 2 sum_components floor(U / 2) <= the l0 objective of any feasible partition, with U as in `Shares`.
 
     A lower bound on the objective of `solve_l0` that needs no solver, in time about N times the mean degree of
@@ -92,7 +92,7 @@ def fewest_splits(X: Any, epsilon: float, mask: Any = None) -> int:
 
     Parameters
     ----------
-    X, epsilon, mask : as in `solve_l0`.
+    X, epsilon, mask, lower, upper : as in `solve_l0`.
 
     Returns
     -------
@@ -100,8 +100,8 @@ def fewest_splits(X: Any, epsilon: float, mask: Any = None) -> int:
         The bound, over ordered pairs of the n rows with an observed entry.
     """
     data = check_data(X, mask)
-    data = data[observed_rows(data)]
-    graph = WeightedGraph.of_points(feasible_pairs(data, check_epsilon(epsilon)))
+    rows = observed_rows(data)
+    graph = WeightedGraph.of_points(feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)])
     kept = sum(Shares(graph.subgraph(part)).doubled // 2 for part in graph.components())
     return int(np.int64(graph.size) * (graph.size - 1) - 2 * kept)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,24 +9,14 @@ from numpy.typing import NDArray
 
 from fusewise.kernels import Floats, Mask
 from fusewise.observations import as_entries, is_complex, warn_of_blanks
-from fusewise.support import InputError
+from fusewise.pairs import boxes
 
 Ints = NDArray[np.int64]
 
-# A difference of two doubles written in decimal is off by an ulp or two of the larger one: 0.3 - 0.1 is
-# not 0.2. Four ulps of the larger of the two forgive that and nothing a user could mean.
-_ULPS = 4.0 * float(np.finfo(np.float64).eps)
+# A difference of two doubles written in decimal is off by an ulp or two of the larger one: 0.3 - 0.1 is not 0.2. Two
+# ulps of each of the two forgive that and nothing a user could mean.
+_ULPS = 2.0 * float(np.finfo(np.float64).eps)
 _BLOCK_BYTES = 1 << 25
-
-
-def check_epsilon(epsilon: Any) -> float:
-    """Return epsilon as a float, or say why it is not a box width: it must be finite and at least 0."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
-        raise TypeError(f"epsilon must be a number, got {epsilon!r}")
-    value = float(epsilon)
-    if not math.isfinite(value) or value < 0:
-        raise InputError(f"epsilon must be finite and >= 0, got {value!r}")
-    return value
 
 
 def check_data(X: Any, mask: Any = None) -> Floats:
@@ -47,25 +35,20 @@ def observed_rows(data: Floats) -> Ints:
     return np.flatnonzero(~np.isnan(data).all(axis=1))
 
 
-def feasible_pairs(data: Floats, epsilon: float) -> Mask:
-    """a_ij = [ |x_ip - x_jp| <= epsilon + tau_ijp for every feature p observed in both ], a_ii = False.
+def feasible_pairs(data: Floats, epsilon: Any = None, lower: Any = None, upper: Any = None) -> Mask:
+    """a_ij = [ the boxes of rows i and j meet in every feature p, up to rounding ], a_ii = False.
 
-    Two boxes of width epsilon meet exactly when their midpoints are at most epsilon apart in every feature
-    both constrain; a pair with no common feature always can. tau_ijp = 4 ulp * (max(|x_ip|, |x_jp|) + epsilon) is what
-    rounding may add to that difference. It depends on the two entries alone: a huge entry elsewhere excuses nothing.
-    Works feature by feature on blocks of rows: never more than N x N booleans and a few blocks of differences.
+    Boxes of width epsilon meet where |x_ip - x_jp| <= epsilon; a pair with no common feature always can. What rounding
+    may add depends on the two entries alone: a huge entry elsewhere excuses nothing. Works feature by feature on blocks
+    of rows: never more than N x N booleans and a few blocks of differences.
     """
-    n_points, n_features = data.shape
-    limit, slack = epsilon * (1 + _ULPS), _ULPS * np.abs(data)
+    n_points = len(data)
+    low, high = boxes(data, epsilon, lower, upper, slack=_ULPS)
     feasible = np.ones((n_points, n_points), dtype=np.bool_)
     rows = max(1, _BLOCK_BYTES // (8 * max(1, n_points)))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, n_points, rows):
-            block = feasible[start : start + rows]
-            for p in range(n_features):
-                column, own = data[:, p], slack[:, p]
-                excess = np.abs(column[start : start + rows, None] - column[None, :]) - limit
-                # NaN compares False, so a feature missing on either side forbids nothing.
-                block &= ~(excess > np.maximum(own[start : start + rows, None], own[None, :]))
+    for start in range(0, n_points, rows):
+        own = slice(start, start + rows)
+        for least, greatest in zip(low.T, high.T, strict=True):
+            feasible[own] &= (least[own, None] <= greatest) & (least <= greatest[own, None])
     np.fill_diagonal(feasible, False)
     return feasible

@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.exact._feasibility import Ints, check_data, check_epsilon, feasible_pairs, observed_rows
+from fusewise.exact._feasibility import Ints, check_data, feasible_pairs, observed_rows
 from fusewise.exact._graph import Clock
 from fusewise.exact._search import Reductions, Search, relative_gap
 from fusewise.kernels import Floats
-from fusewise.observations import midranges
+from fusewise.pairs import boxes, common_boxes, midpoints
 from fusewise.support import InputError
 
 
@@ -54,8 +54,7 @@ class CertificateStatus(ExplainedStatus):
     UNKNOWN = "unknown", "Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
     INFEASIBLE = (
         "infeasible",
-        "Infeasible for epsilon = {epsilon:g}: {violations} further apart than that in a feature both observe, "
-        "for instance rows {first} and {second}.",
+        "Infeasible{violations}, for instance rows {first} and {second}.",
     )
 
 
@@ -66,8 +65,8 @@ class ExactSolution:
     Attributes
     ----------
     labels : cluster of each point, 0 the largest; -1 for a row with no observed entry.
-    cluster_centers : K x P, the midpoint of the intersection of each cluster's boxes: the midrange of what its members
-        observed, NaN in a feature none of them observed (any value is optimal there).
+    cluster_centers : K x P, the midpoint of the intersection of each cluster's boxes: with one epsilon the midrange of
+        what its members observed, NaN in a feature none of them observed (any value is optimal there).
     objective, bound : ordered pairs with different centres; proven lower bound on that of every feasible partition.
     gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0.
@@ -103,7 +102,15 @@ class ExactSolution:
 
 
 def solve_l0(
-    X: Any, epsilon: float, mask: Any = None, *, time_limit: float | None = None, gap: float = 0.0, verbose: int = 0
+    X: Any,
+    epsilon: Any = None,
+    mask: Any = None,
+    *,
+    lower: Any = None,
+    upper: Any = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    verbose: int = 0,
 ) -> ExactSolution:
     """minimise sum_i sum_j [u_i != u_j] subject to ||S_i (x_i - u_i)||_inf <= epsilon/2, to proven optimality.
 
@@ -114,9 +121,11 @@ def solve_l0(
     Parameters
     ----------
     X : real data, N x P, NaN where missing.
-    epsilon : width of the boxes, >= 0. Two values count as at most epsilon apart when they are so up to rounding, four
-        ulps of the larger of the two: 0.3 and 0.1 are 0.2 apart.
+    epsilon : width of the boxes, >= 0: one number, or one for each column or entry. Boxes meet that do so up to
+        rounding: 0.3 and 0.1 are 0.2 apart.
     mask : booleans, N x P, True where an entry was observed.
+    lower, upper : instead of epsilon, bounds lower_ip <= u_ip <= upper_ip, shaped likewise, also of entries that were
+        not observed; infinite or NaN where there is none.
     time_limit : seconds, after which the best partition found and its bound are returned; checked between steps.
     gap : stop as soon as the objective is proven to be at most this share above the optimum. 0: prove optimality.
     verbose : 1 prints a line per step, 2 the log of HiGHS too.
@@ -139,16 +148,17 @@ def solve_l0(
     >>> solution.labels.tolist(), solution.objective, str(solution.status)
     ([0, 0, 1, 1], 8, 'optimal')
     """
-    width, data, clock = check_epsilon(epsilon), check_data(X, mask), Clock(_check_limit(time_limit))
+    data, clock = check_data(X, mask), Clock(_check_limit(time_limit))
+    limits = boxes(data, epsilon, lower, upper)
     rows = observed_rows(data)
-    adjacent = feasible_pairs(data[rows], width)
+    adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
     search = Search(adjacent, clock, _check_gap(gap), verbose)
     status = _run(search)
     labels = np.full(len(data), -1, dtype=np.int64)
     labels[rows] = search.labels()
     return ExactSolution(
-        labels, midranges(data, labels), search.objective(), search.bound(), search.gap(), status, clock.elapsed(),
-        int(adjacent.sum()) // 2, search.reductions,
+        labels, midpoints(*common_boxes(*limits, labels)), search.objective(), search.bound(), search.gap(), status,
+        clock.elapsed(), int(adjacent.sum()) // 2, search.reductions,
     )  # fmt: skip
 
 
@@ -200,7 +210,7 @@ class Certificate:
         infinity when only the bound is 0; NaN when the partition is not feasible.
     feasible : whether every group can share a centre within epsilon/2 of all its members.
     n_violations, violations : pairs in the same group that cannot share a centre; the first thousand of them, m x 2.
-    epsilon : width of the boxes.
+    epsilon : width of the boxes; None if they are not all alike.
     exact : whether `bound` is the optimum itself.
     status : a ``CertificateStatus``: "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not),
         "unknown" (no bound above 0 was proven in the time given) or "infeasible".
@@ -212,7 +222,7 @@ class Certificate:
     feasible: bool
     n_violations: int
     violations: Ints
-    epsilon: float
+    epsilon: float | None
     exact: bool
     status: CertificateStatus
 
@@ -220,19 +230,31 @@ class Certificate:
         """The certificate in words."""
         first, second = self.violations[0] if len(self.violations) else (0, 0)
         known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
+        if self.epsilon is None:
+            width, apart = "", "without a common value in some feature"
+        else:
+            width, apart = f" for epsilon = {self.epsilon:g}", "further apart than that in a feature both observe"
         pairs, are = ("pair", "is") if self.n_violations == 1 else ("pairs", "are")
         return self.status.message.format(
             separates=f"this partition separates {self.objective} ordered pairs",
             percent=_percent_up(self.gap),
             known=f"{known} {self.bound}",
-            epsilon=self.epsilon,
-            violations=f"{self.n_violations} {pairs} of points in the same group {are}",
+            violations=f"{width}: {self.n_violations} {pairs} of points in the same group {are} {apart}",
             first=first,
             second=second,
         )
 
 
-def certify(X: Any, labels: Any, epsilon: float, mask: Any = None, *, time_limit: float = 10.0) -> Certificate:
+def certify(
+    X: Any,
+    labels: Any,
+    epsilon: Any = None,
+    mask: Any = None,
+    *,
+    lower: Any = None,
+    upper: Any = None,
+    time_limit: float = 10.0,
+) -> Certificate:
     """(objective of labels - proven bound) / bound: how far a partition is above the l0 optimum. Print it to read it.
 
     Parameters
@@ -240,14 +262,15 @@ def certify(X: Any, labels: Any, epsilon: float, mask: Any = None, *, time_limit
     X : as in `solve_l0`.
     labels : N whole numbers. Points labelled -1 (outliers) count as one group each. Rows with no observed entry are
         left out, as in `solve_l0`.
-    epsilon, mask : as in `solve_l0`.
+    epsilon, mask, lower, upper : as in `solve_l0`.
     time_limit : seconds for the exact solver. When they are up, the bound reached so far is used; where HiGHS is needed
         but missing, that of the reductions.
     """
-    data, width = check_data(X, mask), check_epsilon(epsilon)
+    data = check_data(X, mask)
     groups = _check_labels(labels, len(data))
     rows = np.flatnonzero(~np.isnan(data).all(axis=1))
-    adjacent = feasible_pairs(data[rows], width)
+    adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
+    width = None if epsilon is None or np.ndim(epsilon) else float(epsilon)
     same = groups[rows, None] == groups[None, rows]
     objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
     search = Search(adjacent, Clock(_check_limit(time_limit)))

@@ -20,7 +20,10 @@ from scipy.special import gammaincinv, ndtri
 from fusewise.fusion._penalties import Parameterised, by_name
 from fusewise.kernels import Real, Values
 from fusewise.observations import Entries, Observations
+from fusewise.pairs import boxes, spread_out
 from fusewise.support import InputError
+
+Numbers = float | npt.NDArray[np.floating[Any]]
 
 
 class Fidelity(Parameterised):
@@ -28,6 +31,11 @@ class Fidelity(Parameterised):
 
     #: Whether f is a constraint (0 inside, infinite outside); lam then has no effect.
     constrained: ClassVar[bool] = True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds that may lie beyond the range of the entries."""
+        return False
 
     def value(self, observations: Observations, centers: Values) -> float:
         """sum_i f_i(u_i), the `centers` being the u_i and the `observations` what f_i is about."""
@@ -61,38 +69,63 @@ class Quadratic(Fidelity):
 
 
 class Box(Fidelity):
-    """||S_i (u - x_i)||_inf <= epsilon / 2: the paper's constrained form (a disc for each complex entry).
+    """||S_i (u - x_i)||_inf <= epsilon / 2, the paper's constrained form; or lower_ip <= u_p <= upper_ip.
 
     Parameters
     ----------
-    epsilon : width of the box; None: such that it contains all entries of a Gaussian cluster with probability 1/2.
+    epsilon : width of the box around every observed entry (of a disc, if it is complex): one number, or one for each
+        column or entry; None: such that it contains all entries of a Gaussian cluster with probability 1/2.
+    lower, upper : instead of epsilon, bounds of real entries, shaped likewise; also of entries that were not observed,
+        but only in rows with some that were. Infinite or NaN where there is none.
     """
 
-    def __init__(self, epsilon: float | None = None):
+    def __init__(self, epsilon: Numbers | None = None, *, lower: Numbers | None = None, upper: Numbers | None = None):
         self.epsilon = epsilon
+        self.lower = lower
+        self.upper = upper
         self._check()
 
     def _check(self) -> None:
         _check_non_negative("epsilon", self.epsilon)
+        if self.epsilon is not None and self.bounded:
+            raise InputError("a Box takes epsilon, or else lower and upper, not both")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the box has bounds of its own."""
+        return self.lower is not None or self.upper is not None
+
+    def bounds(self, entries: Entries, slack: float = 0.0) -> tuple[Real, Real]:
+        """The bounds of all `entries`, wider by a share `slack` of their size; infinite where there is none."""
+        return boxes(entries.fill(np.nan), self.epsilon, self.lower, self.upper, slack=slack)
 
     def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
         """Clip to the box."""
         entries = _entries(observations)
-        offset = entries.residual(anchors)
-        return _shorten(entries, anchors, offset, np.abs(offset), np.asarray(self._half_width))
+        if self.epsilon is None and not self.bounded:
+            raise InputError("Box() has no width until it is fitted to data: set epsilon, or lower and upper")
+        if np.iscomplexobj(entries.values):
+            offset, half = entries.residual(anchors), spread_out("epsilon", self.epsilon, entries.shape) / 2
+            return _shorten(entries, anchors, offset, np.abs(offset), half)
+        return np.asarray(np.clip(anchors, *self.bounds(entries)), anchors.dtype)
 
     def resolve(self, observations: Observations, noise: Callable[[], float]) -> Box:
         """Set epsilon from the median of the largest deviation among all observed entries, for Gaussian noise."""
-        if self.epsilon is not None:
+        entries = _entries(observations)
+        if self.bounded and np.iscomplexobj(entries.values):
+            raise InputError("lower and upper are bounds of real entries: use epsilon for a complex table")
+        if self.epsilon is not None or self.bounded:
             return self
-        share = 0.5 ** (1 / max(_entries(observations).mask.sum(), 1))
+        share = 0.5 ** (1 / max(entries.mask.sum(), 1))
         return Box(2 * noise() * float(-ndtri((1 - share) / 2)))
 
-    @property
-    def _half_width(self) -> float:
-        if self.epsilon is None:
-            raise InputError("Box(epsilon=None) has no width until it is fitted to data: set epsilon")
-        return self.epsilon / 2
+    def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Box:
+        """Return the box with the bounds of these rows."""
+        parts = self.get_params()
+        for name, value in parts.items():
+            if np.ndim(value) > 1:
+                parts[name] = spread_out(name, value, observations.shape)[rows]
+        return Box(**parts)
 
 
 class Ball(Fidelity):

@@ -41,9 +41,7 @@ def start(posed: Posed, problem: Problem, init: Init, min_overlap: int) -> Array
         if not np.isfinite(init).all():
             raise InputError("init must be finite: one complete centre for every row")
         centers = posed.coordinates(init[~posed.blank].astype(np.result_type(posed.table.values.dtype, init.dtype)))
-        if problem.fidelity.constrained:
-            centers = problem.fidelity.prox(problem.observations, centers, np.ones(len(centers)))
-        return beside(centers, problem.observations.target)
+        return beside(problem.projected(centers), problem.observations.target)
     if init not in STARTS:
         raise InputError(f"unknown init {init!r}: use one of {', '.join(map(repr, STARTS))}, or an array of centres")
     entries = posed.entries
@@ -52,7 +50,7 @@ def start(posed: Posed, problem: Problem, init: Init, min_overlap: int) -> Array
             raise InputError("init='subspace' needs a subspace: set rank")
         places = coordinates(posed.subspace, entries)[0]
         return beside(places, problem.observations.target)
-    filled = posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means))
+    filled = problem.projected(posed.coordinates(entries.fill(0 if init == "zero" else entries.column_means)))
     centers = beside(filled, problem.observations.target)
     if init == "partial":
         weighted = problem.pairs.weigh_partial(entries, problem.penalty, min_overlap)

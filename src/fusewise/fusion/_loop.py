@@ -237,10 +237,7 @@ def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: 
         bound = weighted.degree >= MIN_PULL_SHARE * weighted.degree.max()
     else:
         bound = problem.pull(weighted.degree) >= 1
-    ahead = lowered + bound[:, None] * (stride * (lowered - centers))
-    if problem.fidelity.constrained:
-        ahead = problem.fidelity.prox(problem.observations, ahead, weighted.degree)
-    return problem.observations.confine(ahead)
+    return problem.confined(lowered + bound[:, None] * (stride * (lowered - centers)))
 
 
 def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, effort: float = 1) -> Array:
@@ -250,4 +247,4 @@ def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, effort
     else:
         shrink, max_steps = 10 ** (-1 - effort), int(LINEAR_STEPS * effort)
         lowered = solve_quadratic(problem, weighted, centers, shrink=shrink, max_steps=max_steps)
-    return problem.observations.confine(lowered)
+    return problem.confined(lowered)

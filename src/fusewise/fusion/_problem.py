@@ -139,6 +139,16 @@ class Problem:
         """The objective, given the weights of the pairs at these centres."""
         return self.fidelity.value(self.observations, centers) + self.lam * weighted.energy
 
+    def projected(self, centers: Array) -> Array:
+        """The nearest centres that satisfy the constraint, if there is one."""
+        if not self.fidelity.constrained:
+            return centers
+        return self.fidelity.prox(self.observations, centers, np.ones(len(centers)))
+
+    def confined(self, centers: Array) -> Array:
+        """Centres moved to where a minimum lies: into the range of the entries, unless bounds lead out of it."""
+        return self.projected(centers if self.fidelity.bounded else self.observations.confine(centers))
+
     def pair_gradient(self, centers: Array, weighted: Weighted) -> Array:
         """4 lam L u: the gradient of the pair term."""
         return 4 * self.lam * weighted.laplacian(centers)

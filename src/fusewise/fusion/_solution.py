@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,7 +26,8 @@ from fusewise.fusion._merging import Merged
 from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._setup import Posed
 from fusewise.kernels import Index, Labels, Mask, Real, Values, sum_by, to_host
-from fusewise.observations import Entries, group_means, midranges, number_by_size
+from fusewise.observations import Entries, group_means, number_by_size
+from fusewise.pairs import common_boxes
 from fusewise.support import InputError, Instance, Number, NumberArray, PositionArray, Record, Several, counted, some_of
 
 
@@ -95,13 +96,19 @@ class Solution(Record):
 
         Parameters
         ----------
-        epsilon : width of the boxes; None takes that of the ``Box`` fidelity.
+        epsilon : width of the boxes; None takes those of the ``Box`` fidelity.
         time_limit : seconds the exact solver may take before a cheaper bound is used.
         """
-        width = getattr(self.fidelity, "epsilon", None) if epsilon is None else epsilon
-        if width is None:
+        if epsilon is None and not isinstance(self.fidelity, Box):
             raise InputError("set epsilon, the width of the boxes of the l0 problem: this fidelity has no box")
-        return certify(self.observations.fill(np.nan), self.labels, float(width), time_limit=time_limit)
+        given: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else self.fidelity.get_params()
+        X, seen = self.observations.fill(np.nan), self.observations.row_counts > 0
+        for name, value in given.items():
+            if np.ndim(value) > 1:  # one for each row that was fused
+                whole = np.zeros(X.shape) if name == "epsilon" else np.full(X.shape, np.nan)
+                whole[seen] = value
+                given[name] = whole
+        return certify(X, self.labels, **given, time_limit=time_limit)
 
 
 def conclude(posed: Posed, merged: Merged, descent: Descent, groups: Index, min_cluster_size: int) -> Solution:
@@ -141,7 +148,7 @@ STEPS = 200
 TOLERANCE = 1e-6
 
 #: What rounding may add, in units of the last place of the largest entry (as in ``fusewise.exact``).
-ROUNDING = 4.0 * float(np.finfo(float).eps)
+ROUNDING = 2.0 * float(np.finfo(float).eps)
 
 
 def without_common_center(fidelity: Fidelity, entries: Entries, labels: Labels, centers: Values) -> Index:
@@ -157,14 +164,14 @@ def without_common_center(fidelity: Fidelity, entries: Entries, labels: Labels, 
         return several
     groups = np.searchsorted(several, labels[rows])
     some, constraint = entries.take(rows), fidelity.take(entries, rows)
-    if _decided(fidelity, entries):
-        middle = np.nan_to_num(midranges(some.fill(np.nan), groups))
-        return several[~_shared(constraint, some, groups, middle, ROUNDING)]
+    if isinstance(constraint, Box) and _decided(fidelity, entries):
+        least, greatest = common_boxes(*constraint.bounds(some, slack=ROUNDING), groups)
+        return several[(least > greatest).any(axis=1)]
     return several[~_search(constraint, some, groups, group_means(centers[rows], groups))]
 
 
 def _decided(fidelity: Fidelity, entries: Entries) -> bool:
-    """Whether the middle of the range of each column decides: the constraint is an interval for each entry."""
+    """Whether the intersection of the intervals in each column decides: the constraint is one for each entry."""
     return isinstance(fidelity, Box) and not np.iscomplexobj(entries.values)
 
 
@@ -215,10 +222,10 @@ def warn_of_unshared(posed: Posed, solution: Solution) -> None:
     known = "is" if _decided(fidelity, posed.entries) else "was found"
     rows = [f"{k} ({counted(int(np.count_nonzero(solution.labels == k)), 'row')})" for k in clusters]
     scale = f"decrease sigma of {penalty!r}" if "sigma" in penalty.get_params() else "use a penalty of smaller scale"
+    wider = "widen lower and upper" if fidelity.bounded else f"increase {next(iter(fidelity.get_params()))}"
     warnings.warn(
         f"no centre {known} within the {type(fidelity).__name__} of every row of "
         f"{'cluster' if len(clusters) == 1 else 'clusters'} {some_of(rows)}: the centres of these rows are so close "
-        f"that they count as fused, but they are not equal. To tell them apart, {scale}; to let them fuse, increase "
-        f"{' or '.join(fidelity.get_params())}.",
+        f"that they count as fused, but they are not equal. To tell them apart, {scale}; to let them fuse, {wider}.",
         stacklevel=3,
     )

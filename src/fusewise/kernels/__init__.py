@@ -40,18 +40,7 @@ from fusewise.kernels._graph import (
     spanning_tree,
     sum_by,
 )
-from fusewise.kernels._graph_steps import (
-    ColumnSystems,
-    Line,
-    edge_products,
-    misfit,
-    scatter,
-    slope_at,
-    squared_gradients,
-    squares_at,
-    update_direction,
-    update_gradient,
-)
+from fusewise.kernels._graph_steps import ColumnSystems
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels._memory import available_memory
 from fusewise.kernels._patterns import by_groups, each_applied, pattern_distances, shifted_inverses

@@ -23,4 +23,4 @@ from fusewise.observations._quadratics import Observations, Quadratics
 from fusewise.observations._repeated import RepeatedRows, as_counts
 from fusewise.observations._streamed import ArrayBlocks, ColumnMoments, ParquetBlocks, RowBlocks, StreamedEntries
 from fusewise.observations._summary import RowSample, StreamSummary
-from fusewise.observations._values import ValueRanges, blur, group_means, midranges, number_by_size, steps
+from fusewise.observations._values import ValueRanges, blur, group_means, number_by_size, steps

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Floats, Labels, Mask, Real, Values
+from fusewise.kernels import Labels, Mask, Real, Values
 from fusewise.observations._entries import InMemory, Table, reduce_blocks
 from fusewise.support import NumberArray, Record
 
@@ -38,21 +38,6 @@ def group_means(table: Values, labels: Labels) -> Values:
     sums = np.zeros((n_groups, table.shape[1]), dtype=table.dtype)
     np.add.at(sums, labels[kept], table[kept])
     return sums / np.bincount(labels[kept], minlength=n_groups)[:, None]
-
-
-def midranges(data: Floats, labels: Labels) -> Floats:
-    """c_kp = (max + min)/2 of the entries observed in group k; NaN where group k observed nothing of p.
-
-    The boxes of a feasible group meet in a box, and this is its midpoint.
-    """
-    n_groups = int(labels.max(initial=-1)) + 1
-    low = np.full((n_groups, data.shape[1]), np.inf)
-    high = np.full((n_groups, data.shape[1]), -np.inf)
-    inside = labels >= 0
-    np.minimum.at(low, labels[inside], np.where(np.isnan(data), np.inf, data)[inside])
-    np.maximum.at(high, labels[inside], np.where(np.isnan(data), -np.inf, data)[inside])
-    with np.errstate(invalid="ignore"):  # inf - inf, where nobody observed the feature, is the NaN we want
-        return np.asarray(low / 2 + high / 2, dtype=np.float64)
 
 
 #: The steps of tables that are in use: every fit of clusters asks for them.

@@ -1,5 +1,6 @@
 """Pairs of points that may fuse, and their weights: the second term of the objective."""
 
+from fusewise.pairs._boxes import boxes, common_boxes, midpoints, spread_out
 from fusewise.pairs._complete import CompletePairs, DeviceCompletePairs
 from fusewise.pairs._distances import (
     DenseWeights,
