@@ -13,7 +13,7 @@ START = """
 import sys
 
 class Without:
-    names = set("typer rich pandas polars pyarrow openpyxl highspy finufft sigpy ismrmrd nibabel PIL torch "
+    names = set("typer rich pandas polars pyarrow openpyxl highspy sigpy ismrmrd nibabel PIL torch "
                 "matplotlib plotly jinja2 dask distributed".split())
 
     def find_spec(self, name, path=None, target=None):
@@ -25,7 +25,7 @@ import json
 import os
 import numpy as np
 from fusewise import FusionClustering, FusionImputer, exact, fuse, fusion_path, load, mri, plots, theory
-from fusewise.mri import _coils as coils
+from fusewise.mri import _sampling as coils
 from fusewise.mri import _files as formats
 from fusewise.views import _mri_page as mri_page
 from fusewise.observations import ParquetBlocks
@@ -64,7 +64,6 @@ NEEDS = {
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),
     "Dask": ("dask", "from fusewise.observations import compute; compute([])"),
     "Parquet": ("frames", "ParquetBlocks('t.parquet').shape"),
-    "mri off the grid": ("mri", "mri.reconstruct(scan, trajectory=mri.radial_trajectory(20, 32))"),
     "mri maps": ("mri", "coils.maps_from_images(images)"),
     "mri ISMRMRD": ("mri", "formats.read_ismrmrd('scan.h5', 10)"),
     "mri NIfTI": ("mri", "formats.write_nifti('i.nii', images)"),

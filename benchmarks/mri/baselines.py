@@ -10,17 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from observed import frame_affinities, fuse_frames, grid_entries
 from scipy import fft
 
-from fusewise.kernels import library, placement, to_host
-from fusewise.mri._covariances import squared_distances
-from fusewise.mri._fourier import AXES, invert, to_plain
-from fusewise.mri._navigator import common_locations, filled_in_time
+from fusewise.kernels import beside, conjugate_gradients, copied, library, placement, to_host
+from fusewise.mri._bands import common_locations, filled_in_time
+from fusewise.mri._covariances import median_distance, squared_distances
 from fusewise.mri._normal_equations import NormalEquations, on_grid_equations
-from fusewise.mri._operators import Gridded
-from fusewise.mri._tensors import energy, gram, threads
-from fusewise.penalties import TruncatedL2
+from fusewise.mri._sampling import AXES, Gridded, invert, to_plain
+from fusewise.mri._tensors import energy, gram, inner, real_times
 
 Array = Any
 
@@ -49,18 +46,60 @@ def view_sharing(kspace: Array, mask: Array, half_width: int = 4) -> Array:
 
 
 def storm(kspace: Array, mask: Array, lam: float = 0.05, n_neighbors: int = 6) -> Array:
-    """STORM-type: sum_i ||S_i (u_i - x_i)||² + lam sum_ij w_ij ||u_i - u_j||², weights from what most frames saw.
-
-    It is the core's fusion with a penalty that never saturates, so that the weights stay what they were.
-    """
+    """STORM-type, with weights from what most frames saw: see ``solve_storm``."""
     common = common_locations(mask)
     distances = squared_distances(gram(filled_in_time(kspace[:, common], mask[:, common])))
-    entries = grid_entries(kspace, mask)
-    quadratic = TruncatedL2(1e6)
-    start = entries.fill(entries.column_means)
+    equations = on_grid_equations(Gridded(fft.ifftshift(mask, axes=AXES)), to_plain(kspace)[:, None])
+    mean = regularised(equations.mean(), 1e-3, 30)
+    return solve_storm(equations, mean, distances, 2 * lam, n_neighbors, 100)
+
+
+def solve_storm(
+    equations: NormalEquations, mean: Array, distances: Array, lam: float, n_neighbors: int, steps: int
+) -> Array:
+    """min sum_i ||A_i u_i - b_i||² + lam sum_ij w_ij ||u_i - u_j||² / 2, by conjugate gradients from the mean frame."""
     affinities = frame_affinities(distances, n_neighbors)
-    fused = fuse_frames(entries, affinities.astype(np.float32), quadratic, lam * 1e12, start, max_iter=3)
-    return invert(fused.centers.reshape(kspace.shape))
+    laplacian = np.diag(affinities.sum(axis=1)) - affinities
+    pushing = beside((lam * laplacian).astype(np.float32), equations.target)
+    start = equations.target * 0 + mean
+
+    def system(images: Array) -> Array:
+        smooth = real_times(pushing, images.reshape(len(images), -1)).reshape(images.shape)
+        return equations.normal(images) + smooth
+
+    return to_host(start + solved(system, equations.target - system(start), steps))
+
+
+def frame_affinities(distances: Array, n_neighbors: int = 4, temporal: float = 0.5) -> Array:
+    """w_ij = exp(-d_ij² / (s_i s_j)) of nearest frames, with s_i² the distance to the last of them.
+
+    The local scale lets sparse phases (end-systole, a deep breath) have as many effective neighbours as frequent ones.
+    Successive frames have a weight of at least `temporal`.
+    """
+    n = len(distances)
+    away = distances + np.diag(np.full(n, np.inf))
+    k = min(n_neighbors, n - 1)
+    scale = np.maximum(np.sort(away, axis=1)[:, k - 1], 1e-12 * float(median_distance(distances)))
+    near = away <= scale[:, None]
+    weights = np.where(near | near.T, np.exp(-distances / np.sqrt(np.outer(scale, scale))), 0)
+    steps = np.arange(n - 1)
+    weights[steps, steps + 1] = weights[steps + 1, steps] = np.maximum(weights[steps, steps + 1], temporal)
+    np.fill_diagonal(weights, 0)
+    return weights
+
+
+def regularised(equations: NormalEquations, pull: float, steps: int) -> Array:
+    """min ||A u - b||² + pull ||u||²."""
+    return solved(lambda u: equations.normal(u) + pull * u, equations.target, steps)
+
+
+def solved(system: Callable[[Array], Array], target: Array, steps: int) -> Array:
+    """So many steps of conjugate gradients from zero."""
+    images = library(target).zeros_like(target)
+    way = conjugate_gradients(system, copied, target, inner, max_steps=steps, enough=lambda residual, energy: False)
+    for length, direction, _ in way:
+        images += length * direction
+    return images
 
 
 def low_rank_plus_sparse(
@@ -132,11 +171,11 @@ def _shrink_singular_values(images: Array, threshold: float) -> Array:
 
 def _in_time(images: Array) -> Array:
     if library(images) is np:
-        return fft.fft(images, axis=0, norm="ortho", workers=threads())
+        return fft.fft(images, axis=0, norm="ortho", workers=-1)
     return library(images).fft.fft(images, dim=0, norm="ortho")
 
 
 def _back_in_time(spectrum: Array) -> Array:
     if library(spectrum) is np:
-        return fft.ifft(spectrum, axis=0, norm="ortho", workers=threads())
+        return fft.ifft(spectrum, axis=0, norm="ortho", workers=-1)
     return library(spectrum).fft.ifft(spectrum, dim=0, norm="ortho")

@@ -5,7 +5,7 @@
 The file holds frames x ny x nx magnitudes, or with --cine a breath-held cine, slices x phases x ny x nx, of which one
 slice is made to breathe. It is sampled retrospectively: fixed navigator lines and golden-angle lines through the centre
 of k-space; a seed turns the first line and draws the noise. Gridded with one coil; with --coils 8 off the grid, through
-a NUFFT and simulated coils. With --tune the baselines are given the best parameters *by the ground truth* of the first
+simulated coils. With --tune the baselines are given the best parameters *by the ground truth* of the first
 frames of the first seed, sought until every step away is worse; Fusewise chooses all of its own by held-out samples.
 With --moving the first score is over the 15% of pixels that vary most in time, instead of the heart's box. --picture
 draws a frame of every method with its error. The figures of M-DIP, an untrained network whose code is not here, are
@@ -30,14 +30,13 @@ import baselines
 import numpy as np
 import off_grid
 from cine import breathing_cine
+from metrics import ssim
 from scipy.io import loadmat
 from tuning import tune
 
-from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri._metrics import ser, ssim
-from fusewise.mri._operators import Nufft
+from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid, ser
 from fusewise.mri._phantom import coil_maps
-from fusewise.mri._trajectories import complex_noise
+from fusewise.mri._sampling import FourierSums, complex_noise
 
 Method = Callable[..., Any]
 
@@ -96,7 +95,7 @@ def at_trajectory(args: argparse.Namespace, images: Any, seed: int, offset: floa
     shape = images.shape[1], images.shape[2]
     maps = coil_maps(args.coils, max(shape))[:, : shape[0], : shape[1]]
     path = radial_trajectory(len(images), max(shape), args.golden, args.navigators, offset=offset)
-    kspace = Nufft(path, maps).forward(images.astype(np.complex64))
+    kspace = FourierSums(path, maps).forward(images.astype(np.complex64))
     kspace = kspace + complex_noise(kspace.shape, args.noise * float(np.abs(images).max()), seed)
 
     def interpolated(scan: off_grid.Scan, **settings: Any) -> Any:

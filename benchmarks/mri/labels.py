@@ -26,10 +26,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from tuning import tune
 
 from fusewise import PenalizedFusion
-from fusewise.mri import make_phantom, radial_mask, reconstruct, sample_grid
-from fusewise.mri._metrics import ser
-from fusewise.mri._phantom import inspiration
-from fusewise.mri._phases import coordinates, frame_rhythms, labels_of, spectral_labels
+from fusewise.mri import inspiration, make_phantom, radial_mask, reconstruct, sample_grid, ser, spectral_labels
+from fusewise.mri._result import coordinates, frame_rhythms, labels_of
 
 #: Where the tuning of L+S begins, and its steps.
 LADDER = {"rank_weight": (8e-4, 2.0), "sparse_weight": (4e-3, 2.0)}

@@ -6,21 +6,18 @@ share a cell of k-space sharing the weight of one; on the CPU or, placed there, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import baselines
 import numpy as np
-from observed import frame_affinities
+from baselines import regularised
 
-from fusewise.kernels import beside, conjugate_gradients, copied, library, placement, to_host
-from fusewise.mri._cells import GridCells
+from fusewise.kernels import beside, placement, to_host
 from fusewise.mri._covariances import squared_distances
 from fusewise.mri._normal_equations import Convolution, NormalEquations, off_grid_equations
-from fusewise.mri._operators import Nufft
-from fusewise.mri._radial import sampling_at
-from fusewise.mri._tensors import gram, inner, real_times
+from fusewise.mri._sampling import FourierSums, GridCells
+from fusewise.mri._tensors import gram, real_times
 
 Array = Any
 
@@ -35,16 +32,15 @@ class Scan:
     device: str = "cpu"
 
     @property
-    def operator(self) -> Nufft:
+    def operator(self) -> FourierSums:
         """A."""
-        return Nufft(self.trajectory, self.maps)
+        return FourierSums(self.trajectory, self.maps)
 
     def equations(self) -> NormalEquations:
         """Of all frames, on the device."""
-        weights = np.square(GridCells.of(self.trajectory, self.maps.shape[1:]).roots)
+        weights = GridCells.of(self.trajectory, self.maps.shape[1:]).weights
         place = placement(self.device)
-        operator = sampling_at(self.trajectory, place(self.maps), place)
-        return off_grid_equations(operator, place(self.kspace), weights)
+        return off_grid_equations(FourierSums(place(self.trajectory), place(self.maps)), place(self.kspace), weights)
 
 
 def adjoint(scan: Scan) -> Array:
@@ -82,19 +78,10 @@ def storm(scan: Scan, lam: float = 0.05, n_neighbors: int = 6, steps: int = 40) 
     Conjugate gradients start from the temporal mean.
     """
     common = np.isclose(scan.trajectory, scan.trajectory[:1], atol=1e-6).all(axis=(0, 2))
-    navigators = scan.kspace[..., common]
-    affinities = frame_affinities(squared_distances(gram(navigators)), n_neighbors).toarray()
-    laplacian = np.diag(affinities.sum(axis=1)) - affinities
+    distances = squared_distances(gram(scan.kspace[..., common]))
     equations = scan.equations()
-    pushing = beside((lam * laplacian).astype(np.float32), equations.target)
     mean = regularised(equations.mean(), 1e-3, 30)
-    start = equations.target * 0 + mean
-
-    def system(images: Array) -> Array:
-        smooth = real_times(pushing, images.reshape(len(images), -1)).reshape(images.shape)
-        return equations.normal(images) + smooth
-
-    return to_host(start + solved(system, equations.target - system(start), steps))
+    return baselines.solve_storm(equations, mean, distances, lam, n_neighbors, steps)
 
 
 def low_rank_plus_sparse(
@@ -113,17 +100,3 @@ def pool(equations: NormalEquations, weights: Array) -> NormalEquations:
     spectra = (mixing @ convolution.spectra.reshape(len(target), -1)).reshape(-1, *convolution.spectra.shape[1:])
     pooled = real_times(mixing, target.reshape(len(target), -1)).reshape(-1, *target.shape[1:])
     return NormalEquations(Convolution(spectra, convolution.maps), pooled, float("nan"))
-
-
-def regularised(equations: NormalEquations, pull: float, steps: int) -> Array:
-    """min ||A u - b||² + pull ||u||²."""
-    return solved(lambda u: equations.normal(u) + pull * u, equations.target, steps)
-
-
-def solved(system: Callable[[Array], Array], target: Array, steps: int) -> Array:
-    """So many steps of conjugate gradients from zero."""
-    images = library(target).zeros_like(target)
-    way = conjugate_gradients(system, copied, target, inner, max_steps=steps, enough=lambda residual, energy: False)
-    for length, direction, _ in way:
-        images += length * direction
-    return images

@@ -1,4 +1,4 @@
-"""One real raw radial frame of several coils through maps and NUFFT: adjoint, our solve, and BART's of the same data.
+"""One real raw radial frame of several coils: density-compensated adjoint, our solve, and BART's of the same data.
 
     python benchmarks/mri/raw_frame.py FILE.mat --out frame.png
 
@@ -14,12 +14,12 @@ from pathlib import Path
 
 import bart
 import numpy as np
-from observed import FourierObservations
+from baselines import regularised
 from PIL import Image
 from scipy.io import loadmat
 
-from fusewise.mri._coils import maps_from_images, mean_coil_images
-from fusewise.mri._operators import Nufft
+from fusewise.mri._normal_equations import off_grid_equations
+from fusewise.mri._sampling import FourierSums, maps_from_images
 
 
 def main() -> None:
@@ -28,7 +28,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("frame.png"))
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--pull", type=float, default=0.05, help="t")
-    parser.add_argument("--maps", default="espirit", help="see fusewise.mri._coils.maps_from_images")
     parser.add_argument("--crop", type=int, default=0, help="pixels to leave out of the picture at each border")
     args = parser.parse_args()
 
@@ -37,10 +36,12 @@ def main() -> None:
     places = np.stack([found["k"].imag, found["k"].real], axis=-1).transpose(1, 0, 2).reshape(1, -1, 2)
     samples = found["rawdata"].transpose(2, 1, 0).reshape(1, coils, -1).astype(np.complex64)
     samples /= np.abs(samples).max()
-    coil_images = mean_coil_images(samples, places, (args.size, args.size))
-    maps = maps_from_images(coil_images, method=args.maps)
-    seen = FourierObservations(Nufft(places, maps), samples, tol=1e-4)
-    solved = seen.solve(np.zeros_like(seen.target), np.full(1, args.pull, np.float32)).reshape(args.size, args.size)
+    weights = np.hypot(places[..., 0], places[..., 1])
+    sums = FourierSums(places, np.ones((1, args.size, args.size), np.complex64))
+    coil_images = np.stack([sums.adjoint((coil * weights).astype(np.complex64)[:, None])[0] for coil in samples[0]])
+    maps = maps_from_images(coil_images)
+    equations = off_grid_equations(FourierSums(places, maps), samples, np.ones(places.shape[:2]))
+    solved = regularised(equations, args.pull, 200)[0]
     shown = [np.sqrt(np.square(np.abs(coil_images)).sum(axis=0)), solved]
     if bart.at_hand():
         shown.append(bart.pics(samples, maps, ["-l2", "-r", str(args.pull), "-i", "200"], trajectory=places)[0])

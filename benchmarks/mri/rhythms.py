@@ -20,7 +20,7 @@ from cine import read_cine
 from scipy.ndimage import shift
 
 from fusewise.mri._phantom import contraction, cyclic_phase, draw, inspiration
-from fusewise.mri._phases import frame_rhythms
+from fusewise.mri._result import frame_rhythms
 
 
 def series(stack: Any, seed: int, *, beats: bool = True, breathes: bool = True) -> tuple[Any, Any, Any]:

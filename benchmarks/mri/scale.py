@@ -12,9 +12,9 @@ import argparse
 import resource
 import time
 
-from fusewise.mri import make_phantom, radial_mask, reconstruct, sample_grid
-from fusewise.mri._metrics import ser, ssim
-from fusewise.mri._tensors import threads
+from metrics import ssim
+
+from fusewise.mri import make_phantom, radial_mask, reconstruct, sample_grid, ser
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     phantom = make_phantom(args.frames, args.size)
     mask = radial_mask(args.frames, (args.size, args.size))
     kspace = sample_grid(phantom.images, mask, noise=args.noise)
-    print(f"{args.frames} x {args.size} x {args.size}, {mask.mean():.1%} sampled, {args.device}, {threads()} threads")
+    print(f"{args.frames} x {args.size} x {args.size}, {mask.mean():.1%} sampled, {args.device}")
     for run in range(args.repeat):
         wall, cpu = time.perf_counter(), time.process_time()
         found = reconstruct(kspace, mask, device=args.device, random_state=0, verbose=int(args.verbose))

@@ -8,6 +8,7 @@ import pytest
 from cli_helpers import read, write
 from typer.testing import CliRunner
 
+import fusewise
 from fusewise.cli._app import app
 
 
@@ -39,6 +40,9 @@ def test_names_are_edited_in_a_file(run, table):
     assert "Cluster 1 (Ätna, red):" in Path("out/description.txt").read_text("utf-8")
     run("predict", "m.fusewise", table, "--out", "new.csv")
     assert "Ätna, red" in read(Path("new.csv"))["cluster_name"]
+    model = fusewise.load("m.fusewise")
+    assert [cluster.name for cluster in model.describe().clusters] == centers["name"]
+    assert "1: Ätna, red" in model.report("r.html").read_text("utf-8")
     assert len(text) == 4
     again = run("fit", table, "--out", "again", "--name-clusters", "out/centers.csv")
     assert again.code == 0, again.err

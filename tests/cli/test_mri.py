@@ -65,7 +65,6 @@ def test_nothing_is_replaced_unless_told(run, tmp_path, scan):
 
 
 def test_coils_are_compressed(run, tmp_path):
-    pytest.importorskip("finufft")
     assert run("mri", "simulate", "scan.npz", *SMALL, "--coils", "4").code == 0
     assert run("mri", "recon", "scan.npz", "--coils", "3", "--out", "out").code == 0
     assert np.load(tmp_path / "out" / "images.npy").shape == (15, 24, 24)

@@ -1,6 +1,6 @@
 """Faults by hand: ``python -m tests.faults [--kills 100] [--only kills,renames,disk,...]``.
 
-Runs ``fusewise fit --out --save --report`` on a small table, or a fit on a Dask cluster, disturbs it, and prints how
+Runs ``fusewise fit --out --save --report`` on a small table, disturbs it, and prints how
 often the results were new (all of the files), as before (none of them), or something else, which is a failure.
 """
 
@@ -20,10 +20,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from dask_kills import dask_clients, dask_workers
 from dying import IMPORTED, die_at
 from faulty_runs import COMMAND, SOURCE, Outcomes, Runs, environment, killed_after, left_over
-from parts_kills import dask_commands
 
 #: After a kill files of both runs may be there; without one all of them are new or none.
 GOOD = {"new", "as before"}
@@ -169,7 +167,7 @@ def _outcome(runs, folder, ran, *, old, said=""):
     return state
 
 
-FAULTS = (kills, renames, disk, sizes, home, locale, clock, dask_clients, dask_workers, dask_commands)
+FAULTS = (kills, renames, disk, sizes, home, locale, clock)
 
 
 def main():
@@ -187,7 +185,7 @@ def main():
             if found is None:
                 print(f"{fault.__name__}: skipped, as this system gives no small file system to a user")
                 continue
-            good = AFTER_A_KILL if fault in (kills, renames, dask_commands) else GOOD
+            good = AFTER_A_KILL if fault in (kills, renames) else GOOD
             bad = sum(n for state, n in found.items() if state.removesuffix(" (done before the kill)") not in good)
             failed += bad
             counts = ", ".join(f"{n} {state}" for state, n in found.items())
@@ -196,5 +194,5 @@ def main():
     return 1 if failed else 0
 
 
-if __name__ == "__main__":  # processes of a Dask cluster import this module
+if __name__ == "__main__":
     sys.exit(main())

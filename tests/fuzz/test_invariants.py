@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import pytest
 from block_invariants import dask_arrays, dask_frames, streams
 from call_invariants import described
@@ -9,6 +12,9 @@ from file_invariants import models, scans
 from fuzzed import BUDGET
 from hypothesis import given, settings
 from invariants import frames, quietly, seeds
+from odd_inputs import plain_table
+
+from fusewise import FusionClustering
 
 
 @pytest.mark.parametrize(("case", "seed"), [
@@ -35,3 +41,15 @@ def test_a_result_or_an_error_in_plain_words(case):
         quietly(case, seed)
 
     run()
+
+
+def test_one_model_predicts_in_eight_threads_at_once():
+    X, _ = plain_table(1)
+    model = FusionClustering().fit(X)
+    rng = np.random.default_rng(0)
+    parts = [X[np.sort(rng.choice(len(X), size=int(rng.integers(1, len(X))), replace=False))] for _ in range(20)]
+    expected = [model.predict_proba(part) for part in parts]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(model.predict_proba, parts * 10))
+    for probabilities, own in zip(found, expected * 10, strict=True):
+        np.testing.assert_array_equal(probabilities, own)

@@ -9,7 +9,6 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from fusewise.kernels import _threads as threads
 from fusewise.kernels import (
     by_rows,
-    components,
     edge_squares,
     laplacian,
     merged_edges,
@@ -43,17 +42,6 @@ def test_the_forest_is_that_of_scipy(n, edges, ties):
     np.testing.assert_array_equal(on_device, kept)
     forest = sparse.csr_matrix((lengths[kept], (first[kept], second[kept])), shape=(n, n))
     assert connected_components(forest, directed=False)[0] == connected_components(edges_of, directed=False)[0]
-
-
-@pytest.mark.parametrize(("n", "edges"), GRAPHS)
-def test_components_are_numbered_by_their_first_points(n, edges):
-    _, first, second = draw(n, edges)
-    found = components(n, second, first)
-    _, expected = connected_components(sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=(n, n)))
-    np.testing.assert_array_equal(found[:, None] == found, expected[:, None] == expected)
-    _, begins = np.unique(found, return_index=True)
-    assert np.all(np.diff(begins) > 0)
-    assert found.max() == len(begins) - 1
 
 
 @pytest.mark.parametrize(("n", "edges"), GRAPHS)

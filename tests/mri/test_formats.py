@@ -12,7 +12,7 @@ from fusewise.mri._files import (
     write_images,
     write_scan,
 )
-from fusewise.mri._simulating import simulate_scan
+from fusewise.mri._phantom import simulate_scan
 from fusewise.views._mri_page import PAGE_FILES, tile, write_mri_page
 
 
@@ -82,14 +82,6 @@ def test_unknown_format(tmp_path):
         write_images(tmp_path / "a.png", images())
 
 
-def test_gridded_file_reads_its_mask(tmp_path):
-    kspace = images()
-    kspace[:, 0] = 0
-    np.save(tmp_path / "k.npy", kspace)
-    scan = read_scan(tmp_path / "k.npy")
-    np.testing.assert_array_equal(scan.mask, kspace != 0)
-
-
 def test_tiles():
     np.testing.assert_array_equal(tile(np.arange(3).reshape(3, 1, 1), 2), [[0, 1], [2, 0]])
 
@@ -106,7 +98,6 @@ def test_page_stands_on_its_own(tmp_path):
 
 
 def test_simulated_coils_are_radial(tmp_path):
-    pytest.importorskip("finufft")
     scan, truth = simulate_scan(5, 16, coils=2)
     write_scan(tmp_path / "scan.npz", scan, **truth)
     again = read_scan(tmp_path / "scan.npz")
@@ -134,3 +125,44 @@ def test_bart_coils(tmp_path):
     np.testing.assert_array_equal(scan.mask, kspace[:, 0] != 0)
     with pytest.raises(ValueError, match="may exceed 1"):
         series_from_bart(np.ones((2, 2, 2)))
+
+
+GOOD = np.random.default_rng(0).normal(size=(4, 8, 8)).astype(complex)
+
+
+def damaged(folder):
+    """Files that are no scans."""
+    np.save(folder / "good.npy", GOOD)
+    np.savez(folder / "good.npz", kspace=GOOD)
+    for suffix in (".npy", ".npz"):
+        whole = (folder / f"good{suffix}").read_bytes()
+        for length in (0, 1, 20, len(whole) // 2):
+            path = folder / f"cut{length}{suffix}"
+            path.write_bytes(whole[:length])
+            yield path
+    for name, array in {"text": np.array(["a"]), "flat": np.ones(3), "none": np.ones((0, 4, 4))}.items():
+        np.save(folder / f"{name}.npy", array)
+        yield folder / f"{name}.npy"
+    for name, header in {"empty": "", "words": "# Dimensions\nx y\n", "negative": "# Dimensions\n-1 -4\n"}.items():
+        (folder / f"{name}.hdr").write_text(header)
+        (folder / f"{name}.cfl").write_bytes(bytes(32))
+        yield folder / f"{name}.cfl"
+    (folder / "alone.cfl").write_bytes(bytes(32))
+    yield folder / "alone.cfl"
+
+
+def test_files_that_are_no_scans(tmp_path):
+    for path in damaged(tmp_path):
+        with pytest.raises(ValueError, match=r"cannot be read as a scan|no array named kspace"):
+            read_scan(path)
+
+
+def test_reading_changes_no_file(tmp_path):
+    """An empty file had 800 bytes afterwards."""
+    pytest.importorskip("ismrmrd")
+    for content in (b"", b"\x89HDF\r\n\x1a\n" + bytes(40), b"text"):
+        path = tmp_path / "scan.h5"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"scan\.h5 cannot be read as a scan"):
+            read_scan(path)
+        assert path.read_bytes() == content

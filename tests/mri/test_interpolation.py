@@ -1,12 +1,14 @@
 """Interpolation against dense linear algebra, against fusion, and the objective, which never rises."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import solve_quadratic
 from fusewise.fusion._problem import Problem
-from fusewise.mri._interpolation import Interpolated, by_points, by_samples
+from fusewise.mri._interpolation import by_points
 from fusewise.observations import Entries
 from fusewise.pairs import CompletePairs
 from fusewise.penalties import H1
@@ -26,15 +28,10 @@ class Measured:
         distances = np.square(places[:, :, None] - places[:, None]).sum(axis=3)
         self.kernels = np.exp(-distances)
         self.density = float(np.mean([np.trace(a.conj().T @ a).real / P for a in self.matrices]))
-
-    def forward(self, u):
-        return np.einsum("nsp,np->ns", self.matrices, u)
-
-    def adjoint(self, b):
-        return np.einsum("nsp,ns->np", self.matrices.conj(), b)
+        self.target = np.einsum("nsp,ns->np", self.matrices.conj(), self.samples)
 
     def normal(self, u):
-        return self.adjoint(self.forward(u))
+        return np.einsum("nsp,nsq,nq->np", self.matrices.conj(), self.matrices, u)
 
     def covariance(self, u):
         return np.einsum("pnm,mp->np", self.kernels, u)
@@ -45,58 +42,43 @@ class Measured:
 
     def objective(self, u):
         penalty = np.vdot(u.T, np.linalg.solve(self.kernels, u.T[..., None])[..., 0]).real
-        return np.linalg.norm(self.forward(u) - self.samples) ** 2 + LAM * penalty
+        return np.linalg.norm(np.einsum("nsp,np->ns", self.matrices, u) - self.samples) ** 2 + LAM * penalty
 
     def minimiser(self):
         """One dense system for all points and entries."""
         units = np.eye(N * P).reshape(-1, N, P)
         normal = np.stack([self.normal(e).ravel() for e in units], axis=1)
         covariance = np.stack([self.covariance(e).ravel() for e in units], axis=1)
-        right = self.adjoint(self.samples).ravel()
-        return np.linalg.solve(normal + LAM * np.linalg.inv(covariance), right).reshape(N, P)
+        return np.linalg.solve(normal + LAM * np.linalg.inv(covariance), self.target.ravel()).reshape(N, P)
 
-    def solve(self, way, start=None, **stop):
-        if way == "points":
-            target = self.adjoint(self.samples)
-            return by_points(self.normal, target, self.shrunk, self.density, LAM, start, **stop)
-        start = Interpolated(np.zeros((N, P), complex), np.zeros((N, SAMPLES), complex)) if start is None else start
-        return by_samples(
-            lambda a: self.covariance(self.adjoint(a)), self.forward, self.samples, np.copy, LAM, start, **stop
-        )
+    def solve(self, start=None, **stop):
+        return by_points(self, self.shrunk, self.density, LAM, start, **stop)
 
 
-@pytest.mark.parametrize("way", ["points", "samples"])
-def test_solution_is_the_dense_minimiser(way):
+def test_solution_is_the_dense_minimiser():
     data = Measured()
-    found = data.solve(way, max_steps=200, tol=1e-12)
+    found = data.solve(max_steps=200, tol=1e-12)
     np.testing.assert_allclose(found.centers, data.minimiser(), atol=1e-8)
     assert found.history[0] == 1
     assert found.history[-1] <= 1e-12
 
 
-@pytest.mark.parametrize("way", ["points", "samples"])
-def test_a_start_is_gone_on_from(way):
+def test_a_solve_can_be_continued():
+    """From the dual, which is K^-1 u."""
     data = Measured()
-    first = data.solve(way, max_steps=4, tol=0)
-    size = first.history[-1]
-    second = data.solve(way, start=first, max_steps=200, tol=1e-12)
-    assert second.history[0] == pytest.approx(size, rel=1e-8)
+    first = data.solve(max_steps=4, tol=0)
+    np.testing.assert_allclose(data.covariance(first.dual), first.centers, atol=1e-8)
+    second = data.solve(start=first, max_steps=200, tol=1e-12)
+    assert second.history[0] == pytest.approx(first.history[-1], rel=1e-8)
     np.testing.assert_allclose(second.centers, data.minimiser(), atol=1e-8)
 
 
 def test_the_objective_never_rises():
     data = Measured()
-    centers = [data.solve("points", max_steps=k, tol=0).centers for k in range(1, 40)]
+    centers = [data.solve(max_steps=k, tol=0).centers for k in range(1, 40)]
     values = [np.linalg.norm(data.samples) ** 2, *map(data.objective, centers)]
     assert np.all(np.diff(values) <= 1e-9)
     assert values[-1] == pytest.approx(data.objective(data.minimiser()), rel=1e-6)
-
-
-def test_points_carry_their_inverse_image():
-    """The dual is K^-1 u, by which a solve is gone on from."""
-    data = Measured()
-    found = data.solve("points", max_steps=5, tol=0)
-    np.testing.assert_allclose(data.covariance(found.dual), found.centers, atol=1e-8)
 
 
 def test_with_the_laplacian_for_the_inverse_covariance_it_is_fusion():
@@ -108,21 +90,13 @@ def test_with_the_laplacian_for_the_inverse_covariance_it_is_fusion():
     problem = Problem(entries, CompletePairs(N), H1(1.0), Quadratic(), LAM)
     weighted = problem.weigh(values)
     fused = solve_quadratic(problem, weighted, values, shrink=1e-10, max_steps=500)
-    laplacian = 2 * weighted.laplacian(np.eye(N))
-    kernel = np.linalg.inv(laplacian + 1e-7 * np.eye(N))
+    kernel = np.linalg.inv(2 * weighted.laplacian(np.eye(N)) + 1e-7 * np.eye(N))
     density = float(mask.mean())
     system = density * kernel + LAM * np.eye(N)
 
     def shrunk(r, out):
         out[...] = np.linalg.solve(system, r)
 
-    found = by_points(
-        lambda u: mask * u,
-        np.where(mask, values, 0),
-        shrunk,
-        density,
-        LAM,
-        max_steps=500,
-        tol=1e-12,
-    )
+    equations = SimpleNamespace(normal=lambda u: mask * u, target=np.where(mask, values, 0))
+    found = by_points(equations, shrunk, density, LAM, max_steps=500, tol=1e-12)
     np.testing.assert_allclose(found.centers, fused, atol=1e-5)

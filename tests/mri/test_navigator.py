@@ -6,14 +6,12 @@ from scipy import fft
 
 from fusewise.kernels import placement
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri._cells import GridCells
+from fusewise.mri._bands import common_locations, filled_in_time
 from fusewise.mri._covariances import squared_distances
-from fusewise.mri._fourier import AXES, to_plain
 from fusewise.mri._held_out import HELD_OUT, frames_per_sample, hold_out
-from fusewise.mri._local import Places
-from fusewise.mri._navigator import common_locations, filled_in_time
-from fusewise.mri._operators import Nufft
-from fusewise.mri._radial import compare_frames
+from fusewise.mri._local import LocalProblem
+from fusewise.mri._reconstruct import compare_frames
+from fusewise.mri._sampling import AXES, FourierSums, GridCells, to_plain
 from fusewise.mri._tensors import fft2, gram
 
 
@@ -27,20 +25,6 @@ def test_where_few_are_seen_often_those_seen_most():
     counts, chosen = mask.sum(axis=0), common_locations(mask)
     assert 64 <= np.count_nonzero(chosen) < 128
     assert counts[chosen].min() > counts[~chosen].max()
-
-
-def test_places_that_no_frame_saw_tell_nothing():
-    mask = np.zeros((10, 8, 8), dtype=bool)
-    mask[:, 4] = True
-    np.testing.assert_array_equal(common_locations(mask), mask[0])
-
-
-def test_gaps_are_filled_in_time():
-    """Samples on a straight line in time are found again wherever one was missed between two."""
-    mask = np.ones((9, 4), dtype=bool)
-    mask[[1, 4, 5], 1] = False
-    line = np.arange(9)[:, None] * np.array([1, 2j, 3 - 1j, 0]) + 1
-    np.testing.assert_allclose(filled_in_time(np.where(mask, line, 0), mask), line)
 
 
 def test_gaps_are_filled_as_by_interp():
@@ -84,10 +68,9 @@ def test_samples_held_out_stand_for_all_frames():
 @pytest.mark.parametrize(("golden", "navigators"), [(5, 3), (8, 0), (20, 0)])
 def test_distances_follow_those_of_the_images(golden, navigators):
     """Of cells in which each frame's samples lie elsewhere, too, once the mean frame is subtracted."""
-    pytest.importorskip("finufft")
     phantom = make_phantom(60, 32, n_coils=4, frame_time=0.08)
     trajectory = radial_trajectory(60, 32, golden, navigators)
-    kspace = Nufft(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
+    kspace = FourierSums(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
     bands = compare_frames(kspace, GridCells.of(trajectory, (32, 32)), np.zeros((32, 32)), None, placement("cpu"))
     truth = squared_distances(gram(phantom.images))
     above = np.triu_indices(60, 1)
@@ -109,19 +92,19 @@ def scan_of(radial):
     cells = GridCells.of(trajectory, (24, 24))
     always = cells.mask.all(axis=0).ravel()[cells.index]
     held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always, np.random.default_rng(0))
-    kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
+    kspace = FourierSums(trajectory, phantom.maps).forward(phantom.images)
     return {"kspace": kspace, "trajectory": trajectory, "maps": phantom.maps}, held
 
 
 def ready(monkeypatch, scan):
-    """What a reconstruction is about to solve: ``Places``, and the mean frame."""
+    """What a reconstruction is about to solve: ``LocalProblem``, and the mean frame."""
     found = []
 
     def solve(self, mean, bands, tell):
         found.extend([self, mean])
         raise Caught
 
-    monkeypatch.setattr(Places, "solve", solve)
+    monkeypatch.setattr(LocalProblem, "solve", solve)
     with pytest.raises(Caught):
         reconstruct(**scan, random_state=0)
     return found
@@ -130,8 +113,6 @@ def ready(monkeypatch, scan):
 @pytest.mark.parametrize("radial", [False, True])
 def test_samples_held_out_touch_only_the_judge(monkeypatch, radial):
     """Spoilt, they change neither the mean frame nor the kernels."""
-    if radial:
-        pytest.importorskip("finufft")
     scan, held = scan_of(radial)
     spoilt = np.where(held[:, None] if radial else held, 3 * scan["kspace"] + 1, scan["kspace"])
     (places, mean), (other, same) = (ready(monkeypatch, scan | {"kspace": k}) for k in (scan["kspace"], spoilt))
@@ -143,34 +124,14 @@ def test_samples_held_out_touch_only_the_judge(monkeypatch, radial):
 @pytest.mark.parametrize("radial", [False, True])
 def test_the_judge_weighs_what_it_misses(monkeypatch, radial):
     """sum over samples held out of T / (frames that looked there) |b - A mean|²."""
-    if radial:
-        pytest.importorskip("finufft")
     scan, held = scan_of(radial)
     places, mean = ready(monkeypatch, scan)
     if radial:
         cells = GridCells.of(scan["trajectory"], (24, 24))
-        weights = held * cells.roots**2 * frames_per_sample(cells.mask).ravel()[cells.index]
-        operator = Nufft(scan["trajectory"], scan["maps"])
+        weights = held * cells.weights * frames_per_sample(cells.mask).ravel()[cells.index]
+        operator = FourierSums(scan["trajectory"], scan["maps"])
         errors = np.square(np.abs(scan["kspace"] - operator.forward(np.repeat(mean[None], 40, axis=0)))).sum(axis=1)
     else:
         weights = fft.ifftshift(held * frames_per_sample(scan["mask"]), axes=AXES)
         errors = np.square(np.abs(to_plain(scan["kspace"]) - fft2(mean)))
     assert places.judge.energy == pytest.approx((weights * errors).sum(), rel=1e-4)
-
-
-@pytest.mark.parametrize("radial", [False, True])
-def test_golden_angles_need_no_navigator(radial):
-    """Lines that wander see more of k-space than lines that stay: the frames are at least as good."""
-    phantom = make_phantom(60, 32, n_coils=4 if radial else 1, frame_time=0.08)
-    errors = []
-    for golden, navigators in ((5, 3), (8, 0)):
-        if radial:
-            pytest.importorskip("finufft")
-            trajectory = radial_trajectory(60, 32, golden, navigators)
-            kspace = Nufft(trajectory, phantom.maps).forward(phantom.images)
-            found = reconstruct(kspace, trajectory=trajectory, maps=phantom.maps, random_state=0).images
-        else:
-            mask = radial_mask(60, (32, 32), golden, navigators)
-            found = reconstruct(sample_grid(phantom.images, mask), mask, random_state=0).images
-        errors.append(np.linalg.norm(found - phantom.images))
-    assert errors[1] < 1.1 * errors[0] < 0.1 * np.linalg.norm(phantom.images)

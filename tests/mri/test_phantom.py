@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.mri._phantom import coil_maps, contraction, cyclic_phase, draw, inspiration, make_phantom
+from fusewise.mri._phantom import coil_maps, contraction, draw, inspiration, make_phantom
 
 
 def grid(size):
@@ -17,11 +17,6 @@ def test_equal_phases_give_equal_images():
     # The phases agree to rounding, and so, at an image's slope of some ten per beat, do the images.
     np.testing.assert_allclose(series.images[360], series.images[0], atol=1e-5)
     assert np.abs(series.images[4] - series.images[0]).max() > 0.1
-
-
-def test_phases_of_cycles_of_equal_length():
-    phase = cyclic_phase(np.arange(10) * 0.25, 2.0, 0.0, np.random.default_rng(0))
-    np.testing.assert_allclose(phase, (np.arange(10) * 0.125) % 1)
 
 
 def test_motion_is_continuous_over_the_cycle():
@@ -53,8 +48,3 @@ def test_beat_moves_only_the_heart_and_breath_moves_the_liver():
 @pytest.mark.parametrize("n_coils", [1, 4, 8])
 def test_coil_maps_have_unit_sum_of_squares(n_coils):
     np.testing.assert_allclose(np.square(np.abs(coil_maps(n_coils, 20))).sum(axis=0), 1, atol=1e-6)
-
-
-def test_seeded():
-    np.testing.assert_array_equal(make_phantom(5, 16).images, make_phantom(5, 16).images)
-    assert not np.array_equal(make_phantom(60, 16).cardiac, make_phantom(60, 16, random_state=1).cardiac)

@@ -20,20 +20,6 @@ def test_real_matrix_times_complex_vectors(place):
     np.testing.assert_allclose(to_host(found), matrix[0] @ vectors[0], atol=1e-12)
 
 
-def test_sums_and_medians(place):
-    a, b = random_complex(3, 4), random_complex(3, 4, seed=1)
-    assert tensors.inner(place(a), place(b)) == pytest.approx(np.sum(a.conj() * b).real)
-    assert tensors.energy(place(a)) == pytest.approx(np.sum(np.abs(a) ** 2))
-    for values in ([[3.0, 1.0, 2.0], [5.0, 7.0, 6.0]], [[4.0, 1.0, 2.0, 10.0]]):
-        np.testing.assert_array_equal(tensors.medians(place(np.array(values))), np.median(values, axis=1))
-
-
-def test_diagonals(place):
-    matrices = place(np.zeros((2, 3, 3)))
-    tensors.add_to_diagonals(matrices, 3.0)
-    np.testing.assert_array_equal(to_host(matrices), [3 * np.eye(3)] * 2)
-
-
 @pytest.mark.parametrize(("precision", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
 @pytest.mark.parametrize("shape", [(5, 5), (4, 1, 1), (2, 3, 9, 9), (0, 4, 4)])
 def test_inverses_are_numpys(place, precision, tolerance, shape):
@@ -56,16 +42,3 @@ def test_batches_hold_everything_once(place):
         numbers = [n for part in tensors.batches(count, entries, few) for n in range(count)[part]]
         assert numbers == list(range(count))
     assert len(tensors.batches(7, 2**30, few)) == 7
-
-
-@pytest.mark.parametrize("part", [np.asarray, np.real])
-def test_sums_by_place(place, part):
-    places, values = np.array([3, 0, 3, 3]), np.ascontiguousarray(part(random_complex(4)))
-    expected = [values[1], 0, 0, values[0] + values[2] + values[3], 0]
-    found = to_host(tensors.sums_at(place(places), place(values), 5))
-    assert found.dtype == values.dtype
-    np.testing.assert_allclose(found, expected)
-
-
-def test_cast_takes_the_type(place):
-    assert to_host(tensors.cast(place(np.ones(2)), place(np.ones(1, np.float32)))).dtype == np.float32

@@ -4,33 +4,24 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from fusewise.mri._cells import GridCells
 from fusewise.mri._columns import Columns
 from fusewise.mri._covariances import (
     LocalKernels,
     effective_rank,
-    h1_kernel,
     median_distance,
     squared_distances,
 )
-from fusewise.mri._fourier import AXES, to_plain, transform
 from fusewise.mri._interpolation import ByImage, BySample
-from fusewise.mri._normal_equations import NormalEquations, on_grid_equations
-from fusewise.mri._operators import Cartesian, Gridded
+from fusewise.mri._normal_equations import on_grid_equations
 from fusewise.mri._phantom import make_phantom
+from fusewise.mri._sampling import AXES, GridCells, Gridded, radial_mask, radial_trajectory, to_plain, transform
 from fusewise.mri._tensors import gram
-from fusewise.mri._trajectories import radial_mask, radial_trajectory
-
-
-def test_distances_are_distances():
-    rows = np.random.default_rng(0).standard_normal((5, 4)) + 1j
-    naive = [[np.sum(np.abs(a - b) ** 2) for b in rows] for a in rows]
-    np.testing.assert_allclose(squared_distances(gram(rows)), naive, atol=1e-12)
+from fusewise.pairs import h1_weight
 
 
 def test_kernel_is_the_h1_weight():
     """Two frames one sigma apart: exp(-1/2)."""
-    kernel = h1_kernel(np.array([[0.0, 3.0], [3.0, 0.0]]), 3.0)
+    kernel = h1_weight(np.array([[0.0, 3.0], [3.0, 0.0]]), 3.0)
     np.testing.assert_allclose(kernel, [[1, np.exp(-0.5)], [np.exp(-0.5), 1]], rtol=1e-6)
 
 
@@ -56,18 +47,11 @@ def test_local_kernels_are_a_covariance():
     images, _, kernels = series()
     rng = np.random.default_rng(0)
     u, v = ((rng.standard_normal(images.shape) + 1j).astype(np.complex64) for _ in range(2))
-    assert np.vdot(v, kernels.covariance()(u)) == pytest.approx(np.vdot(kernels.covariance()(v), u), rel=1e-4)
-    assert np.vdot(u, kernels.covariance()(u)).real > 0
+    assert np.vdot(v, kernels.covariance(u)) == pytest.approx(np.vdot(kernels.covariance(v), u), rel=1e-4)
+    assert np.vdot(u, kernels.covariance(u)).real > 0
     one = LocalKernels.of(images, 0.25, 100, 100)
-    expected = np.einsum("ts,syx->tyx", one.covariance().mean(), u)
-    np.testing.assert_allclose(one.covariance()(u), expected, atol=1e-4 * np.abs(expected).max())
-
-
-def test_variance_is_that_of_the_images():
-    images, _, _ = series()
-    one = LocalKernels.of(images, 0.25, 100, 100)
-    moving = images - images.mean(axis=0)
-    assert one.variance == pytest.approx(float(np.mean(np.abs(moving) ** 2)), rel=1e-4)
+    expected = np.einsum("ts,syx->tyx", one.covariance.mean(), u)
+    np.testing.assert_allclose(one.covariance(u), expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_distances_of_a_tile_are_its_own():
@@ -78,15 +62,15 @@ def test_distances_of_a_tile_are_its_own():
     alone = squared_distances(gram(part)) / part[0].size
     np.testing.assert_allclose(kernels.distances[5], alone, atol=1e-5 * alone.max())
     assert kernels.medians[5] == pytest.approx(float(median_distance(alone)), rel=1e-4)
-    moved = kernels.covariance()(images)[:, 8:16, 16:24]
-    dense = h1_kernel(alone, 0.25 * median_distance(alone)) + h1_kernel(alone, median_distance(alone))
+    moved = kernels.covariance(images)[:, 8:16, 16:24]
+    dense = h1_weight(alone, 0.25 * median_distance(alone)) + h1_weight(alone, median_distance(alone))
     expected = np.einsum("ts,syx->tyx", 0.5 * kernels.variances[5] * dense, part)
     np.testing.assert_allclose(moved, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_shrunk_is_the_inverse():
     images, _, kernels = series()
-    system, inverse = kernels.covariance(), kernels.shrunk(2.0, 0.1)
+    system, inverse = kernels.covariance, kernels.shrunk(2.0, 0.1)
     u = images + 0.1
     np.testing.assert_allclose(2.0 * system(inverse(u)) + 0.1 * inverse(u), u, atol=1e-4)
 
@@ -96,22 +80,22 @@ def test_tiles_at_rest_are_left_alone():
     images = images.copy()
     images[:, :8] = images[0, :8]
     kernels = LocalKernels.of(images, 0.25, 8, 0.1)  # a window far narrower than a tile
-    assert not kernels.covariance()(np.ones_like(images))[:, :8].any()
+    assert not kernels.covariance(np.ones_like(images))[:, :8].any()
 
 
 def samples_of(images, mask):
     return (to_plain(transform(images)) * fft.ifftshift(mask, axes=AXES))[:, None]
 
 
-def solvers(mask, samples, held=None):
+def solvers(mask, samples, held=None, tol=1e-3):
     """Both ways to the same frames."""
     mask = fft.ifftshift(mask, axes=AXES)
     held = np.zeros_like(mask) if held is None else held
     parts = [on_grid_equations(Gridded(part), samples) for part in (mask & ~held, mask & held)]
     used = [Columns.of(part.reshape(len(mask), -1), samples) for part in (mask & ~held, mask)]
     return {
-        "by sample": BySample(samples[:, 0], *used),
-        "by image": ByImage(*parts, float(mask.mean())),
+        "by sample": BySample(samples[:, 0], *used, tol=tol),
+        "by image": ByImage(*parts, float(mask.mean()), tol=tol),
     }
 
 
@@ -126,10 +110,10 @@ def test_solves_are_the_dense_minimiser():
     samples = sampling.forward(images)
     units = np.eye(images.size, dtype=np.complex64).reshape(-1, *images.shape)
     normal = np.stack([sampling.adjoint(sampling.forward(e)).ravel() for e in units], axis=1)
-    covariance = np.stack([kernels.covariance()(e).ravel() for e in units], axis=1)
+    covariance = np.stack([kernels.covariance(e).ravel() for e in units], axis=1)
     z = np.linalg.solve(normal @ covariance + noise * np.eye(images.size), sampling.adjoint(samples).ravel())
-    for name, solver in solvers(mask, samples).items():
-        found = solver(kernels, noise, steps=300, tol=1e-6)
+    for name, solver in solvers(mask, samples, tol=1e-6).items():
+        found = solver(kernels, noise, 300)
         np.testing.assert_allclose(found.centers.ravel(), covariance @ z, atol=1e-4, err_msg=name)
 
 
@@ -140,50 +124,23 @@ def held_out_scan():
     return mask, samples, held, kernels, 0.05 * kernels.variance
 
 
-def test_both_ways_agree_with_samples_left_out():
-    mask, samples, held, kernels, noise = held_out_scan()
-    first, second = (
-        solver(kernels, noise, steps=200, tol=1e-4, whole=False).centers
-        for solver in solvers(mask, samples, held).values()
-    )
-    assert np.linalg.norm(first - second) < 1e-2 * np.linalg.norm(first)
-
-
 def test_samples_held_out_are_not_used():
     """Whatever they are, the frames are the same."""
     mask, samples, held, kernels, noise = held_out_scan()
     spoilt = np.where(held[:, None], 7.0 + 1j, samples).astype(np.complex64)
     for clean, other in zip(solvers(mask, samples, held).values(), solvers(mask, spoilt, held).values(), strict=True):
-        found = clean(kernels, noise, whole=False)
-        np.testing.assert_array_equal(found.centers, other(kernels, noise, whole=False).centers)
+        found = clean(kernels, noise, 20, whole=False)
+        np.testing.assert_array_equal(found.centers, other(kernels, noise, 20, whole=False).centers)
 
 
 @pytest.mark.parametrize("name", ["by sample", "by image"])
 def test_a_start_is_gone_on_from(name):
     images, mask, kernels = series()
     noise = 0.05 * kernels.variance
-    solver = solvers(mask, samples_of(images - images.mean(axis=0), mask))[name]
-    first = solver(kernels, noise, steps=5, tol=0)
-    second = solver(kernels, noise, steps=1, tol=0, start=first.dual)
+    solver = solvers(mask, samples_of(images - images.mean(axis=0), mask), tol=0)[name]
+    first = solver(kernels, noise, 5)
+    second = solver(kernels, noise, 1, start=first.dual)
     assert second.history[0] == pytest.approx(first.history[-1], rel=1e-3)
-
-
-def test_gridded_and_operator_solves_agree():
-    images, mask, kernels = series()
-    noise = 0.1 * kernels.variance
-    moving = (images - images.mean(axis=0)).astype(complex)
-    gridded = on_grid_equations(Gridded(fft.ifftshift(mask, axes=AXES)), samples_of(moving, mask))
-    operator = Cartesian(mask)
-    samples = operator.forward(moving)
-    through = NormalEquations(
-        lambda u: operator.adjoint(operator.forward(u)), operator.adjoint(samples), np.linalg.norm(samples) ** 2
-    )
-    a, b = (
-        ByImage(way, way, float(mask.mean()))(kernels, noise, whole=False, steps=200, tol=1e-9).centers
-        for way in (gridded, through)
-    )
-    assert np.abs(a - b).max() < 1e-6 * np.abs(a).max()
-    assert gridded.misfit(a) == pytest.approx(through.misfit(a), rel=1e-8)
 
 
 @pytest.mark.parametrize("used", [None, 0.7])
@@ -192,9 +149,9 @@ def test_cells_share_weight(used):
     trajectory = radial_trajectory(3, 32, 2, 1)
     rng = np.random.default_rng(0)
     kept = rng.random(trajectory.shape[:2]) < (used or 1)
-    cells = GridCells.of(trajectory, (16, 16), None if used is None else kept)
-    np.testing.assert_allclose(np.square(cells.roots).sum(axis=1), cells.mask.sum(axis=(1, 2)), rtol=1e-5)
-    samples = rng.standard_normal((3, trajectory.shape[1]))
+    cells = GridCells.of(trajectory, (16, 16)).using(kept)
+    np.testing.assert_allclose(cells.weights.sum(axis=1), cells.mask.sum(axis=(1, 2)), rtol=1e-5)
+    samples = rng.standard_normal((3, trajectory.shape[1])) + 0j
     means = cells.means(samples)
     cell = cells.index[1, np.flatnonzero(kept[1])[7]]
     members = (cells.index[1] == cell) & kept[1]

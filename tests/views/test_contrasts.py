@@ -1,13 +1,10 @@
 """Each cluster against the other rows, against pandas and brute force."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from fusewise import FusionClustering
-from fusewise.support import finite_json
 from fusewise.views import _contrasts as module
 from fusewise.views import read_findings
 from fusewise.views._columns import MOST_BINS, MOST_LEVELS, TableColumn, bins_of
@@ -115,12 +112,6 @@ def test_rare_levels_are_counted_together():
     assert counts[-1] == sum(range(1, 20))
 
 
-def test_as_json(described):
-    data = json.loads(finite_json(described.as_dict()))
-    assert [column["name"] for column in data["contrasts"]["columns"]][-1] == "noise"
-    assert data["contrasts"]["clusters"][0][0]["effect"]["name"] in ("Cliff's delta", "difference in share")
-
-
 def test_a_cluster_with_nothing_observed_in_a_column():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3)) + np.repeat([[0.0], [9.0]], 30, axis=0)
@@ -137,13 +128,6 @@ def test_a_sample_of_a_long_table_is_said(described):
     assert some.n_rows == 50
     first = some.clusters[0][0]
     assert sum(round(side.n / (1 - side.missing)) for side in (first.inside, first.outside)) == 50
-
-
-def test_wide_tables_compare_the_columns_that_matter(described):
-    some = module.contrasts_of(described._findings, most_columns=2)
-    best = {about.name for about in some.columns[:2]}
-    assert all({contrast.name for contrast in of} == best for of in some.clusters)
-    assert len(some.columns) == 7
 
 
 def test_model_centres_beside_the_observed(described, frame):

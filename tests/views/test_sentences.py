@@ -218,6 +218,17 @@ def test_the_plain_algorithm_has_no_confidence():
     assert [cluster.mean for cluster in described.certainty.clusters] == [None] * len(described.clusters)
 
 
+@pytest.mark.parametrize("gap", [2.6, 12.0])
+def test_clusters_without_a_gap_are_said_everywhere(gap, tmp_path):
+    """By the model, in words and on the page, if and only if the two overlap."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 2)) + np.repeat([[0.0, 0.0], [gap, 0.0]], 200, axis=0)
+    model = FusionClustering(n_clusters=2).fit(X)
+    page = model.report(tmp_path / "p.html").read_text("utf-8")
+    for said in (" ".join(model.limits_), " ".join(repr(model.describe()).split()), page):
+        assert ("There is no gap between clusters 0 and 1" in said) == (gap < 3)
+
+
 def test_only_outliers():
     described = PenalizedFusion(1e-6, penalty=H1(0.1)).fit(np.eye(4)).describe()
     assert described.clusters == ()

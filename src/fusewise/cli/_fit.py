@@ -339,6 +339,7 @@ def _with_names(found: Clustered, given: dict[int, str], path: Path | None) -> C
         numbers = "only cluster 0" if k == 1 else f"clusters 0 to {k - 1}"
         raise InputError(f"--name-clusters: {str(path)!r} names cluster {unknown[0]}, but there are {numbers}")
     names = [given.get(described.cluster) or described.name for described in found.findings.described]
+    found.model.cluster_names_ = tuple(names)
     return replace(found, findings=replace(found.findings, given_names=tuple(names)))
 
 

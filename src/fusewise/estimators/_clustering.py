@@ -36,7 +36,7 @@ from fusewise.observations import (
     warn_of_blanks,
 )
 from fusewise.saving import saveable
-from fusewise.support import Flag, InputError, Instance, Maybe, Several, counted
+from fusewise.support import Flag, InputError, Instance, Maybe, Several, Word, counted
 
 
 @saveable
@@ -82,7 +82,8 @@ class FusionClustering(ClusteringEstimator):
     stability_ : result of the last call of ``stability``, if there was one.
     matching_ : how the clusters match those of the model given as `like`, if one was: printed in words, with
         ``similarity`` and ``to_frame``.
-    limits_ : what may have been missed, and why, in plain sentences; empty if no limit was met.
+    cluster_names_ : names given to the clusters (by ``fusewise fit --name-clusters``), if there are any.
+    limits_ : what may have been missed, and why, and which clusters have no gap between them, in plain sentences.
     rank_ : dimension of the subspace.
     noise_ : standard deviation of the noise about the subspace, in standard deviations of the columns.
     path_ : the candidates along the tree, with their criterion.
@@ -121,11 +122,13 @@ class FusionClustering(ClusteringEstimator):
         "_stream": Maybe(Instance(StreamSummary, P="P")),
         "_others": Maybe(Several(Instance(Alternative, N="N"))),
         "stability_": Maybe(Instance(Stability, K="K", N="N")),
+        "cluster_names_": Maybe(Several(Word(), "K")),
         "matching_": Maybe(Instance(Matching, K="K")),
     }
 
     observations_: Any
     stability_: Stability
+    cluster_names_: tuple[str, ...]
     matching_: Matching
     _result: ClusteringResult | None
     _stream: StreamSummary
@@ -232,7 +235,7 @@ class FusionClustering(ClusteringEstimator):
 
     def _keep(self, table: Table, result: ClusteringResult | None) -> Self:
         """Store the result of a fit in place of an earlier one."""
-        for name in ("_stream", "_others", "stability_", "matching_"):
+        for name in ("_stream", "_others", "stability_", "matching_", "cluster_names_"):
             self.__dict__.pop(name, None)
         self.observations_, self._result = table, result
         return self
@@ -384,8 +387,12 @@ class FusionClustering(ClusteringEstimator):
 
     @property
     def limits_(self) -> tuple[str, ...]:
-        """What may have been missed, and why."""
-        return self.path_.limits
+        """What may have been missed, and why, and which clusters have no gap between them."""
+        if isinstance(self.observations_, DaskTable) or "_stream" in vars(self):
+            return self.path_.limits
+        from fusewise.views import gap_sentences  # on first use, because views are slow to import
+
+        return (*gap_sentences(self), *self.path_.limits)
 
     @property
     def rank_(self) -> int:

@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator
 
 from fusewise.kernels import Real as RealArray
 from fusewise.kernels import library
+from fusewise.pairs import h1_weight
 from fusewise.support import InputError
 
 T = TypeVar("T")
@@ -216,10 +217,9 @@ class H1(_Saturating):
 
     def value_and_weight(self, s: RealArray) -> tuple[RealArray, RealArray]:
         """Phi and d phi / d s, as defined in the class docstring."""
-        rate = 0.5 / self.scale**2
-        decay = library(s).exp(s * -rate)
+        decay = h1_weight(s, self.scale**2)
         decay = decay * (decay > library(s).finfo(decay.dtype).tiny ** 0.3)  # less has no effect, and overflows
-        return 1 - decay, rate * decay
+        return 1 - decay, 0.5 / self.scale**2 * decay
 
 
 class GemanMcClure(_Saturating):

@@ -1,15 +1,10 @@
 """Dynamic MRI: frames that cluster, reconstructed from a few per cent of their samples. Not for diagnostic use."""
 
-from fusewise.mri._coils import compress_coils
 from fusewise.mri._files import IMAGE_FILES, Scan, read_scan, write_images, write_scan
-from fusewise.mri._fourier import invert
-from fusewise.mri._metrics import ser
-from fusewise.mri._phantom import Phantom, make_phantom
-from fusewise.mri._phases import frame_labels, spectral_labels
+from fusewise.mri._phantom import Phantom, contraction, inspiration, make_phantom, simulate_scan
 from fusewise.mri._reconstruct import reconstruct
-from fusewise.mri._result import Reconstruction
-from fusewise.mri._simulating import simulate_scan
-from fusewise.mri._trajectories import radial_mask, radial_trajectory, sample_grid
+from fusewise.mri._result import Reconstruction, frame_labels, ser, spectral_labels
+from fusewise.mri._sampling import compress_coils, invert, radial_mask, radial_trajectory, sample_grid
 
 __all__ = [
     "IMAGE_FILES",
@@ -17,7 +12,9 @@ __all__ = [
     "Reconstruction",
     "Scan",
     "compress_coils",
+    "contraction",
     "frame_labels",
+    "inspiration",
     "invert",
     "make_phantom",
     "radial_mask",

@@ -14,17 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fusewise.kernels import Array, beside, library, to_host
-from fusewise.mri._tensors import (
-    add_to_diagonals,
-    as_complex,
-    as_real,
-    double,
-    each,
-    inverse,
-    real_times,
-    single,
-    zeros,
-)
+from fusewise.mri._tensors import add_to_diagonals, each, inverse, real_times, single, zeros
 
 #: Largest ratio of the sizes of the systems of a group, and of the number of floats in them: on a CPU, where padding
 #: costs time, and on a GPU, where each group does.
@@ -34,22 +24,13 @@ CPU_ENTRIES, TORCH_ENTRIES = 2**21, 2**25
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Columns with a similar number of entries.
+    """Columns with a similar number of entries."""
 
-    Attributes
-    ----------
-    span : position of the entries of these columns in the vector of all (see ``Columns``).
-    rows : columns x most points, the points that have each column; padded with point 0.
-    seen : the same shape, False for padding.
-    kinds : columns, the number of each one's covariance, if there are several.
-    complete : whether all points have these columns, which then have the same covariance and share one system.
-    """
-
-    span: slice
-    rows: Array
-    seen: Array
-    kinds: Array
-    complete: bool
+    span: slice  # of the entries of these columns in the vector of all (see ``Columns``)
+    rows: Array  # columns x most points: the points that have each column, padded with point 0
+    seen: Array  # the same shape, False for padding
+    kinds: Array  # the number of each column's covariance, if there are several
+    complete: bool  # all points have these columns, which share one system and covariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,21 +39,13 @@ class Columns:
 
     Entries are stored as one vector, group after group, each columns x most points, padded with zeros: operations on
     all columns become batched products of small matrices, and only observed entries are processed.
-
-    Attributes
-    ----------
-    shape : (N, P).
-    groups : groups of columns; columns without entries are in none.
-    places : position of each entry in the N x P table, in increasing order.
-    slots : position of each entry in the vector.
-    size : length of the vector.
     """
 
-    shape: tuple[int, int]
-    groups: list[Group]
-    places: Array
-    slots: Array
-    size: int
+    shape: tuple[int, int]  # (N, P)
+    groups: list[Group]  # columns without entries are in none
+    places: Array  # position of each entry in the N x P table, in increasing order
+    slots: Array  # position of each entry in the vector
+    size: int  # length of the vector
 
     @classmethod
     def of(cls, mask: npt.NDArray[np.bool_], like: Array, kinds: npt.NDArray[np.int_] | None = None) -> Columns:
@@ -93,7 +66,7 @@ class Columns:
             members = order[start : start + _group_size(counts[order[start:]], kinds[order[start:]], points, like)]
             most = int(counts[members[-1]])
             bases[members] = size + most * np.arange(len(members))
-            cuts.append((slice(size, size + most * len(members)), most, members))
+            cuts.append((slice(size, size + most * len(members)), most, slice(start, start + len(members))))
             size += most * len(members)
             start += len(members)
         ordered = numbers + np.repeat(bases - seen.indptr[:-1], counts)
@@ -102,12 +75,10 @@ class Columns:
         places, slots, rows, known, kinds_there = (
             beside(array, like) for array in (places, slots, rows, known, kinds[order])
         )
-        groups, start = [], 0
-        for span, most, members in cuts:
-            kind = kinds_there[start : start + len(members)]
-            table = rows[span].reshape(-1, most), known[span].reshape(-1, most)
-            groups.append(Group(span, *table, kind, most == points))
-            start += len(members)
+        groups = [
+            Group(span, rows[span].reshape(-1, most), known[span].reshape(-1, most), kinds_there[some], most == points)
+            for span, most, some in cuts
+        ]
         return cls((points, count), groups, places, slots, size)
 
     def pack(self, table: Array) -> Array:
@@ -147,25 +118,29 @@ class ColumnInverse:
     inverses: list[Array]
 
     @classmethod
-    def under(cls, kernels: Array, columns: Columns, lam: float) -> ColumnInverse:
-        """Compute under covariances (kinds x N x N), in their precision; stored in single precision."""
+    def under(cls, kernels: Array, columns: Columns, lam: float, *, rounded: bool = True) -> ColumnInverse:
+        """Compute under covariances (kinds x N x N), in their precision; `rounded`: keep in single precision."""
         groups = columns.groups
         kept: list[Array] = [kernels] * len(groups)
+
+        def inverted(systems: Array) -> Array:
+            found = _inverses(systems, [lam])[0]
+            return single(found) if rounded else found
+
         # Columns that all points have differ only in their covariance.
-        shared = cache(lambda kind: single(_inverses(kernels[kind : kind + 1], [lam])[0]))
+        shared = cache(lambda kind: inverted(kernels[kind : kind + 1]))
 
         def invert(number: int) -> None:
             group = groups[number]
             if group.complete:
                 kept[number] = shared(int(group.kinds[0]) if len(kernels) > 1 else 0)
             else:
-                kept[number] = single(_inverses(_systems(kernels, group), [lam])[0])
+                kept[number] = inverted(_systems(kernels, group))
 
         each(invert, range(len(groups)), kernels)
         return cls(groups, kept)
 
     def __call__(self, entries: Array) -> Array:
-        """(S K S' + lam I)^-1 x for entries in the order of ``Columns``."""
         out: Array = library(entries).empty_like(entries)
         for group, matrices in zip(self.groups, self.inverses, strict=True):
             values = entries[group.span].reshape(group.rows.shape)
@@ -196,22 +171,6 @@ def left_out(kernels: Array, columns: Columns, lams: Sequence[float], entries: A
 
     each(judge, range(len(judged)), kernels)
     return [float(energy) for energy in to_host(found.sum(axis=0))]
-
-
-def solve_columns(kernels: Array, columns: Columns, lam: float, entries: Array) -> Array:
-    """(S K S' + lam I)^-1 x, as ``ColumnInverse`` gives it, for covariances used once: nothing is kept or rounded."""
-    out: Array = library(entries).empty_like(entries)
-
-    def solve(group: Group) -> None:
-        values = entries[group.span].reshape(group.rows.shape)
-        kind = int(group.kinds[0]) if group.complete and len(kernels) > 1 else 0
-        system = kernels[kind] + 0.0 if group.complete else _systems(kernels, group)
-        add_to_diagonals(system, lam)
-        right = double(as_real(values.T if group.complete else values[..., None]))
-        out[group.span] = as_complex(inverse(system) @ right).swapaxes(-1, -2).reshape(-1)
-
-    each(solve, columns.groups, entries)
-    return out
 
 
 def _systems(kernels: Array, group: Group) -> Array:

@@ -1,37 +1,21 @@
 """Similarity of frames: the H1 weights of pairs of frames, used as a covariance in time.
 
-With d_ij the distance of frames i and j (in some part of k-space or of the image), the H1 weight of the pair,
-
-    K_ij = exp(-d_ij² / (2 sigma²)),
-
-is a positive definite kernel. Fusion makes similar frames equal; the kernel is a weaker constraint: the estimate of a
-frame interpolates the samples of its neighbours along the manifold of frames. Unlike averaging (the graph Laplacian),
-interpolation has no bias where frames change linearly between neighbours.
-
-sigma² is `scale` times the median squared distance, so that one unit-free number suits all parts of the data.
+With d_ij the distance of frames i and j (in some part of k-space or of the image), the weight exp(-d_ij² / (2 sigma²))
+is a positive definite kernel (``_interpolation`` says what it is used for). sigma² is `scale` times the median squared
+distance, so that one unit-free number suits all parts of the data.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fusewise.kernels import beside, library, to_host
-from fusewise.mri._tensors import (
-    Array,
-    add_to_diagonals,
-    as_real,
-    batches,
-    double,
-    each,
-    inverse,
-    medians,
-    real_times,
-    zeros,
-)
+from fusewise.mri._tensors import Array, add_to_diagonals, as_real, batches, double, each, inverse, real_times, zeros
+from fusewise.pairs import h1_weight
 
 #: Kernels are built and applied in single precision: the error is far below that of any reconstruction.
 PRECISION = np.float32
@@ -49,21 +33,13 @@ def median_distance(distances: Array) -> Array:
     above = np.flatnonzero(np.triu(np.ones(distances.shape[-2:], dtype=bool), 1))
     if not len(above):
         return np.ones(distances.shape[:-2])
-    flat = distances.reshape(*distances.shape[:-2], -1)
-    middle = medians(flat[..., beside(above, distances)])
+    values = distances.reshape(*distances.shape[:-2], -1)[..., beside(above, distances)]
+    if library(values) is np:
+        middle = np.asarray(np.median(values, axis=-1), dtype=float)
+    else:  # torch's own takes the lower of the two in the middle
+        ordered, count = library(values).sort(values, -1).values, len(above)
+        middle = to_host((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2).astype(float)
     return np.where(middle > 0, middle, 1.0)
-
-
-def h1_kernel(distances: Array, variance: float | Array) -> Array:
-    """exp(-d² / (2 sigma²)), sigma² = `variance`."""
-    return library(distances).exp(distances * (-0.5 / variance))  # type: ignore[no-any-return]
-
-
-def mixed_kernel(distances: Array, variance: float | Array) -> Array:
-    """Mean of two H1 kernels, at sigma² and at 4 sigma²: close frames count most, and distant ones still count."""
-    narrow = h1_kernel(distances, variance)
-    sqrt = library(distances).sqrt
-    return 0.5 * (narrow + sqrt(sqrt(narrow)))  # type: ignore[no-any-return]
 
 
 def effective_rank(kernel: Array, noise: float) -> int:
@@ -75,29 +51,37 @@ def effective_rank(kernel: Array, noise: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Rectangles that cover a ny x nx image, in the order of their size.
+    """Rectangles that cover a ny x nx image, in the order of their size."""
 
-    Attributes
-    ----------
-    borders : borders of the tiles, along y and along x.
-    """
-
-    borders: tuple[Array, Array]
+    borders: tuple[Array, Array]  # of the tiles, along y and along x
+    order: Array  # from tiles row by row to tiles by size
+    corners: Array  # tiles x 2, first row and column
+    sides: Array  # tiles x 2, height and width
 
     @classmethod
     def of(cls, shape: tuple[int, int], side: float) -> Tiles:
         """Divide an image into tiles of about `side` x `side` pixels."""
-        return cls((_borders(shape[0], side), _borders(shape[1], side)))
+        counts = (min(length, max(1, round(length / side))) for length in shape)
+        cuts = [np.rint(np.linspace(0, n, count + 1)).astype(int) for n, count in zip(shape, counts, strict=True)]
+        corners, sides = (
+            np.stack(np.meshgrid(*parts, indexing="ij"), axis=-1).reshape(-1, 2)
+            for parts in ([cut[:-1] for cut in cuts], [np.diff(cut) for cut in cuts])
+        )
+        order = np.lexsort(sides.T[::-1])
+        return cls((cuts[0], cuts[1]), order, corners[order], sides[order])
 
     @property
     def areas(self) -> Array:
-        """Number of pixels of each tile."""
-        return np.asarray(self._corners[:, 1].prod(axis=1))
+        return np.asarray(self.sides.prod(axis=1))
 
     def smoother(self, window: float) -> Array:
         """Tiles x tiles: weight of each tile's pixels under a Gaussian around a tile, normalised to one pixel."""
-        along_y, along_x = (_smoother(border, window) for border in self.borders)
-        return np.asarray(np.kron(along_y, along_x)[np.ix_(self._order, self._order)])
+        along = []
+        for border in self.borders:
+            middles = (border[1:] + border[:-1]) / 2
+            weights = np.exp(-0.5 * np.square((middles[:, None] - middles[None]) / window))
+            along.append(weights / (weights * np.diff(border)).sum(axis=1, keepdims=True))
+        return np.asarray(np.kron(*along)[np.ix_(self.order, self.order)])
 
     def batches(self, like: Array) -> list[tuple[slice, Any]]:
         """Tiles to be processed together on the device of `like`, and the index of their pixels in T x ny x nx images.
@@ -105,72 +89,26 @@ class Tiles:
         Indexed pixels are T x (tiles x) height x width: on the host of a single tile, as slices are faster than index
         arrays; on a device of all tiles of one size.
         """
-        where = None if library(like) is np else str(like.device)
-        if where not in self._known_batches:
-            self._known_batches[where] = self._cut(like)
-        return self._known_batches[where]
-
-    @cached_property
-    def _known_batches(self) -> dict[str | None, list[tuple[slice, Any]]]:
-        return {}
-
-    def _cut(self, like: Array) -> list[tuple[slice, Any]]:
-        corners = self._corners
         if library(like) is np:
-            ends = corners.sum(axis=1)
-            return [
-                (slice(k, k + 1), np.s_[:, y:y_end, x:x_end])
-                for k, ((y, x), (y_end, x_end)) in enumerate(zip(corners[:, 0], ends, strict=True))
-            ]
+            rectangles = enumerate(zip(self.corners, self.corners + self.sides, strict=True))
+            return [(slice(k, k + 1), np.s_[:, y : end[0], x : end[1]]) for k, ((y, x), end) in rectangles]
         found, start = [], 0
-        sizes, counts = np.unique(corners[:, 1], axis=0, return_counts=True)
+        sizes, counts = np.unique(self.sides, axis=0, return_counts=True)
         for (height, width), count in zip(sizes, counts, strict=True):
             some = slice(start, start + int(count))
-            y, x = corners[some, 0].T[:, :, None, None]
+            y, x = self.corners[some].T[:, :, None, None]
             rows, columns = y + np.arange(height)[:, None], x + np.arange(width)
             found.append((some, (slice(None), beside(rows, like), beside(columns, like))))
             start += int(count)
         return found
 
-    @cached_property
-    def _corners(self) -> Array:
-        """Tiles x 2 x 2: first row and column, height and width."""
-        return self._unordered[self._order]
-
-    @cached_property
-    def _order(self) -> Array:
-        return np.lexsort(self._unordered[:, 1].T[::-1])
-
-    @property
-    def _unordered(self) -> Array:
-        along_y, along_x = (np.stack([border[:-1], np.diff(border)], axis=1) for border in self.borders)
-        pairs = np.broadcast_arrays(along_y[:, None], along_x[None])
-        return np.stack(pairs, axis=-1).reshape(-1, 2, 2)
-
-
-def _borders(length: int, side: float) -> Array:
-    count = min(length, max(1, round(length / side)))
-    return np.rint(np.linspace(0, length, count + 1)).astype(int)
-
-
-def _smoother(border: Array, window: float) -> Array:
-    middles = (border[1:] + border[:-1]) / 2
-    weights = np.exp(-0.5 * np.square((middles[:, None] - middles[None]) / window))
-    return np.asarray(weights / (weights * np.diff(border)).sum(axis=1, keepdims=True))
-
 
 @dataclass(frozen=True, eq=False)
 class LocalMatrices:
-    """A T x T matrix for each tile of the image, applied to the time course of each of its pixels.
-
-    Attributes
-    ----------
-    tiles : tiles of the image.
-    matrices : tiles x T x T.
-    """
+    """A T x T matrix for each tile of the image, applied to the time course of each of its pixels."""
 
     tiles: Tiles
-    matrices: Array
+    matrices: Array  # tiles x T x T
 
     def __call__(self, images: Array, out: Array | None = None) -> Array:
         """sum_j M_ij(x) u_j(x); `out` may be the images themselves."""
@@ -198,33 +136,17 @@ class LocalKernels:
     The heart and the diaphragm move independently, so no single weight per pair of frames fits both. The image is
     divided into tiles; the distances of the frames in a tile are those under a Gaussian window around it, and the
     tile's mean squared deviation from the mean frame is its variance, so that static tiles stay static.
-
-    Attributes
-    ----------
-    tiles : tiles of the image.
-    distances : tiles x T x T, squared distances per pixel.
-    medians : tiles, the median distance of different frames (on the host).
-    variances : tiles, mean squared deviation per pixel (on the host).
-    scale : sigma² in units of each tile's median squared distance.
     """
 
     tiles: Tiles
-    distances: Array
-    medians: Array
-    variances: Array
-    scale: float
+    distances: Array  # tiles x T x T, squared distances per pixel
+    medians: Array  # tiles, the median distance of different frames (on the host)
+    variances: Array  # tiles, mean squared deviation per pixel (on the host)
+    scale: float  # sigma² in units of each tile's median squared distance
 
     @classmethod
-    def of(cls, images: Array, scale: float, side: float = 12.0, window: float = 12.0) -> LocalKernels:
-        """Compute the kernels of a series of images.
-
-        Parameters
-        ----------
-        images : T x ny x nx.
-        scale : see the class docstring.
-        side : side of a tile, in pixels.
-        window : standard deviation of the Gaussian window, in pixels.
-        """
+    def of(cls, images: Array, scale: float, side: float, window: float) -> LocalKernels:
+        """Compute from images T x ny x nx, for tiles of about `side` pixels, under a Gaussian window."""
         tiles = Tiles.of((images.shape[1], images.shape[2]), side)
         moving = images - images.mean(axis=0)
         frames, count = len(images), len(tiles.areas)
@@ -253,21 +175,14 @@ class LocalKernels:
         each(measure, batches(count, frames**2, grams), grams)
         return cls(tiles, grams, middles, variances, scale)
 
-    def at(self, scale: float) -> LocalKernels:
-        """Return the kernels of the same distances at another scale."""
-        return replace(self, scale=scale)
-
     @property
     def variance(self) -> float:
         """Mean over the image of the variance of a pixel: the unit of the noise level."""
         return float(np.average(self.variances, weights=self.tiles.areas))
 
+    @cached_property
     def covariance(self) -> LocalMatrices:
         """K(x); zero in tiles whose variance is negligible."""
-        return self._covariance
-
-    @cached_property
-    def _covariance(self) -> LocalMatrices:
         return LocalMatrices(self.tiles, self._evaluated())
 
     def shrunk(self, density: float, noise: float) -> LocalMatrices:
@@ -284,15 +199,18 @@ class LocalKernels:
         return LocalMatrices(self.tiles, kernels)
 
     def _evaluated(self) -> Array:
+        """The mean of two H1 kernels, at sigma² and at 4 sigma²: close frames count most, and distant ones still do."""
         heights = np.where(self.variances > 1e-6 * self.variances.max(initial=0), self.variances, 0)
         widths, heights = (
             beside(values.astype(PRECISION)[:, None, None], self.distances)
             for values in (self.scale * self.medians, heights)
         )
+        sqrt = library(self.distances).sqrt
         kernels: Array = library(self.distances).empty_like(self.distances)
 
         def evaluate(some: slice) -> None:
-            kernels[some] = heights[some] * mixed_kernel(self.distances[some], widths[some])
+            narrow = h1_weight(self.distances[some], widths[some])
+            kernels[some] = heights[some] * (0.5 * (narrow + sqrt(sqrt(narrow))))
 
         each(evaluate, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
         return kernels

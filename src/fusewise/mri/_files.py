@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.mri._cells import GridCells
+from fusewise.mri._sampling import GridCells
 from fusewise.mri._tensors import Array
 from fusewise.support import InputError, counted
 
@@ -83,8 +83,7 @@ def _read(path: Path, lines_per_frame: int) -> Scan:
 
 def write_scan(path: str | Path, scan: Scan, **truth: Array) -> None:
     """Write a `scan`, and arrays of the ground `truth`, to `path` as ``.npz``."""
-    parts = {"kspace": scan.kspace, "mask": scan.mask, "trajectory": scan.trajectory, "maps": scan.maps}
-    arrays: dict[str, Any] = {name: part for name, part in parts.items() if part is not None} | truth
+    arrays: dict[str, Any] = {name: part for name, part in vars(scan).items() if part is not None} | truth
     np.savez_compressed(path, **arrays)
 
 
@@ -175,13 +174,10 @@ def read_ismrmrd(path: str | Path, lines_per_frame: int) -> Scan:
     if n_frames < 3:
         few = f"{counted(len(lines), 'readout')} ({lines_per_frame} per frame) give {counted(n_frames, 'frame')}"
         raise InputError(f"{few}: at least 3 frames are needed")
-    used = n_frames * lines_per_frame
-    _, coils, readout = lines.shape
-    kspace = lines[:used].reshape(n_frames, lines_per_frame, coils, readout).swapaxes(1, 2)
-    return Scan(
-        kspace.reshape(n_frames, coils, -1).astype(np.complex64),
-        trajectory=places[:used].reshape(n_frames, lines_per_frame * readout, 2),
-    )
+    used = slice(n_frames * lines_per_frame)
+    kspace = lines[used].reshape(n_frames, lines_per_frame, *lines.shape[1:]).swapaxes(1, 2)
+    samples = kspace.reshape(*kspace.shape[:2], -1).astype(np.complex64)
+    return Scan(samples, trajectory=places[used].reshape(n_frames, -1, 2))
 
 
 def _gridded(kspace: Array) -> Scan:

@@ -4,35 +4,31 @@
 
 over k-space frames u_i (all coils side by side), x_i the samples and S_i the sampling of frame i. The FFT is unitary,
 so distances in k-space are distances of images.
+
+``fusewise.fusion`` has the same objective and finds the same minimum (``tests/mri/test_fusing.py``), but its loop is
+made for many rows of a few columns: it moves all rows at once along a graph of pairs by conjugate gradients. Here there
+are hundreds of rows, each pair counts, and each of some ten thousand columns is a small system of the frames that
+sampled it, which is solved exactly, on a GPU too, by the ``ColumnInverse`` that interpolation needs anyway. Shared are
+the weights (``h1_weight``) and the distances of incomplete rows (``fusewise.pairs``).
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import Placement, library, to_host
-from fusewise.mri._columns import Columns, solve_columns
-from fusewise.mri._covariances import effective_rank, h1_kernel, median_distance, squared_distances
-from fusewise.mri._fourier import invert
-from fusewise.mri._gridded import Centring
-from fusewise.mri._held_out import choose_local, decibels, frames_per_sample, hold_out
-from fusewise.mri._result import Reconstruction, Setting
-from fusewise.mri._tensors import (
-    Array,
-    add_to_diagonals,
-    cast,
-    double,
-    energy,
-    gram,
-    inverse,
-    real_times,
-    zeros,
-)
+from fusewise.kernels import library, to_host
+from fusewise.mri._bands import about_mean
+from fusewise.mri._columns import ColumnInverse, Columns
+from fusewise.mri._covariances import effective_rank, median_distance, squared_distances
+from fusewise.mri._held_out import Setting, choose_local, decibels, frames_per_sample, hold_out, warn_of_interruption
+from fusewise.mri._result import Reconstruction, Run
+from fusewise.mri._sampling import invert
+from fusewise.mri._tensors import Array, add_to_diagonals, cast, double, energy, gram, inverse, real_times, zeros
 from fusewise.observations import Entries
-from fusewise.pairs import partial_squared_distances
+from fusewise.pairs import h1_weight, partial_squared_distances
 from fusewise.progress import Progress
 from fusewise.support import InputError, counted
 
@@ -44,12 +40,14 @@ RATIOS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: Strength of the proximal term of a step: keeps its systems regular where neither samples nor pairs hold a frame.
 PROXIMAL = 1e-3
 
+#: Sigma and lam where they are given.
+Given = tuple[float | None, float | None]
+
 #: Iterations while settings are tried and at the end, and the relative decrease of the objective that ends a descent.
 TRIAL_ITERATIONS, ITERATIONS, TOL = 8, 30, 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class Fused:
+class Fused(NamedTuple):
     """Frames (T x P), the kernel (2 lam L + PROXIMAL I)^-1 of the last step, and the objective after each step."""
 
     frames: Array
@@ -75,55 +73,38 @@ def fuse_frames(
 
         u = m + K S' (S K S' + I)^-1 (x - S m),   m = rho K u_before.
 
-    Parameters
-    ----------
-    entries, columns : the samples, as ``Columns`` packs a T x P table.
-    start : T x P, the frames before the first step.
-    distances : T x T squared distances that give the first weights.
-    sigma, lam : of the objective.
-    max_iter, tol : stop after so many steps, or when the objective falls by less than this part of it.
+    `entries` are the samples as `columns` pack them, `start` (T x P) the frames before the first step, and `distances`
+    (squared) give the first weights. The last step lowers the objective by less than `tol` of it.
     """
     frames, history = start, [np.inf]
     while len(history) <= max_iter:
-        kernel = inverse(_system(double(distances), sigma, lam))
+        coupling = h1_weight(double(distances), sigma**2) * (lam / sigma**2)
+        system: Array = library(coupling).diag(coupling.sum(axis=0)) - coupling
+        add_to_diagonals(system, PROXIMAL)
+        kernel = inverse(system)
         operator = cast(kernel, start.real)
         anchor = PROXIMAL * real_times(operator, frames)
-        pulls = solve_columns(kernel[None], columns, 1.0, entries - columns.pack(anchor))
+        pulls = ColumnInverse.under(kernel[None], columns, 1.0, rounded=False)(entries - columns.pack(anchor))
         frames = anchor + real_times(operator, columns.unpack(pulls))
         distances = squared_distances(gram(frames))
-        penalty = float((1 - h1_kernel(double(distances), sigma**2)).sum())
+        penalty = float((1 - h1_weight(double(distances), sigma**2)).sum())
         history.append(energy(columns.pack(frames) - entries) + lam * penalty)
         if history[-2] - history[-1] <= tol * history[-1]:
             break
     return Fused(frames, kernel, tuple(history[1:]))
 
 
-def _system(distances: Array, sigma: float, lam: float) -> Array:
-    """2 lam L + PROXIMAL I."""
-    coupling = h1_kernel(distances, sigma**2) * (lam / sigma**2)
-    system: Array = library(coupling).diag(coupling.sum(axis=0)) - coupling
-    add_to_diagonals(system, PROXIMAL)
-    return system
-
-
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A series to be fused.
+    """A series to be fused."""
 
-    Attributes
-    ----------
-    samples : T x P, all coils side by side, zero where not sampled.
-    distances : T x T, the squared distances that give the first weights.
-    unit : their median.
-    """
-
-    samples: Array
-    distances: Array
-    unit: float
+    samples: Array  # T x P, all coils side by side, zero where not sampled
+    distances: Array  # T x T, the squared distances that give the first weights
+    unit: float  # their median
 
     def fused(self, seen: Array, setting: Setting, max_iter: int) -> tuple[Array, Fused]:
         """The mean frame of the samples `seen` (T x P booleans), and what fusion adds to it in each frame."""
-        mean, values = Centring.of(seen, self.samples)(self.samples)
+        mean, values = about_mean(self.samples, seen)
         columns = Columns.of(seen, values)
         sigma, lam = self.scaled(setting)
         start = zeros(values.shape, values)
@@ -136,27 +117,15 @@ class Series:
 
 
 def reconstruct_by_fusion(
-    kspace: Array,
-    mask: Array,
-    maps: Array | None,
-    navigator: Array | None,
-    settings: tuple[float | None, float | None],
-    rng: np.random.Generator,
-    place: Placement,
-    tell: Progress,
+    kspace: Array, mask: Array, maps: Array | None, navigator: Array | None, run: Run, settings: Given
 ) -> Reconstruction:
-    """Images from k-space on a grid by fusion of frames.
-
-    Parameters
-    ----------
-    kspace, mask, maps, navigator, rng, place, tell : see ``mri.gridded.reconstruct_gridded``.
-    settings : sigma and lam; each that is None is chosen by samples held out.
-    """
+    """Images from k-space as of ``reconstruct_gridded`` by fusion of frames, sigma and lam being chosen where None."""
+    rng, place, tell = run
     ever, n_coils = mask.any(axis=0), kspace.shape[1]
     rows, seen = np.ascontiguousarray(kspace[:, :, ever].reshape(len(mask), -1)), mask[:, ever]
     held = hold_out(seen, np.asarray(seen.all(axis=0)), rng)
     every, known = np.tile(seen, n_coils), np.tile(seen & ~held, n_coils)
-    distances = start_distances(rows, known, np.tile(ever, (n_coils, 1, 1)), navigator)
+    distances = start_distances(rows, known, navigator)
     series = Series(place(rows), place(distances), float(median_distance(distances)))
     tell(f"{mask.mean():.1%} sampled")
     shares = np.sqrt(np.tile(frames_per_sample(seen) * held, n_coils))
@@ -165,50 +134,37 @@ def reconstruct_by_fusion(
     tell(f"done: objective {found.history[-1]:.4g} after {counted(len(found.history), 'step')}")
     whole = np.zeros((len(mask), n_coils, *mask.shape[1:]), np.complex64)
     whole[:, :, ever] = to_host(found.frames + mean).reshape(len(mask), n_coils, -1)
+    images = invert(whole)
+    if maps is None:
+        images = images[:, 0]
+    else:  # coils combined by least squares
+        images = (maps.conj() * images).sum(axis=1) / np.square(np.abs(maps)).sum(axis=0).clip(1e-6)
     rank = effective_rank(found.kernel, 1 / float(mask.mean()))
     sigma, lam = series.scaled(setting)
-    return Reconstruction(combined(whole, maps), lam, sigma, rank, found.history, None, setting, method="fusion")
+    return Reconstruction(images, lam, sigma, rank, found.history, None, setting, method="fusion")
 
 
-def start_distances(rows: Array, seen: Array, ever: Array, navigator: Array | None) -> Array:
-    """Squared distances of frames: the paper's partial distances, or those of the navigator.
-
-    Parameters
-    ----------
-    rows, seen : T x P samples, and which of them to use.
-    ever : coils x ny x nx, the locations of the P columns.
-    navigator : see ``fusewise.mri.reconstruct``.
-    """
-    if navigator is not None and navigator.dtype != bool:
+def start_distances(rows: Array, seen: Array, navigator: Array | None) -> Array:
+    """Squared distances of frames: the paper's partial ones, of `rows` (T x P) where `seen`, or those of a signal."""
+    if navigator is not None:
         return squared_distances(gram(navigator.reshape(len(navigator), -1)))
-    compared = slice(None) if navigator is None else np.broadcast_to(navigator, ever.shape)[ever]
-    distances = partial_squared_distances(Entries(rows[:, compared], seen[:, compared]))
+    distances = partial_squared_distances(Entries(rows, seen))
     if not np.isfinite(distances).all():
-        raise InputError(
-            "two frames have no sample location in common: pass a navigator, or use method='interpolation'"
-        )
+        raise InputError("two frames have no sample in common: pass a navigator, or use method='interpolation'")
     return distances
 
 
 def chosen(
-    series: Series, known: Array, shares: Array, settings: tuple[float | None, float | None], tell: Progress
+    series: Series, known: Array, shares: Array, settings: Given, tell: Progress
 ) -> tuple[Setting, tuple[Array, Fused] | None]:
-    """The setting that predicts the samples held out best; after Ctrl-C the best so far, with its frames.
-
-    Parameters
-    ----------
-    series, known : the samples, and those not held out.
-    shares : T x P, root of the weight of each sample held out, zero elsewhere.
-    settings : sigma and lam, None where they are to be chosen.
-    tell : is told of progress.
-    """
+    """The setting that predicts the samples not `known` best, weighted by `shares`²; after Ctrl-C with its frames."""
     sigma, lam = settings
     scales = SCALES if sigma is None else (sigma**2 / series.unit,)
     tried: list[Setting] = []
     kept: tuple[Array, Fused] | None = None
 
     def setting(scale: float, ratio: float) -> Setting:
-        return Setting(scale, ratio if lam is None else lam * len(series.samples) / (scale * series.unit), float("nan"))
+        return Setting(scale, ratio if lam is None else lam * len(series.samples) / (scale * series.unit))
 
     def predict(scale: float, ratio: float) -> float:
         nonlocal kept
@@ -229,16 +185,5 @@ def chosen(
     except KeyboardInterrupt:
         if kept is None:
             raise
-        warnings.warn(
-            "interrupted: these are the frames of the best trial so far, which did not use the samples held out",
-            stacklevel=4,
-        )
+        warn_of_interruption()
         return max(tried, key=lambda one: one.score), kept
-
-
-def combined(kspace: Array, maps: Array | None) -> Array:
-    """Images of k-space T x coils x ny x nx, the coils combined by their maps (least squares)."""
-    images = invert(kspace)
-    if maps is None:
-        return images[:, 0]
-    return np.asarray((maps.conj() * images).sum(axis=1) / np.square(np.abs(maps)).sum(axis=0).clip(1e-6))

@@ -1,20 +1,14 @@
-"""Choice of scale and noise without ground truth: the setting that best predicts held-out samples."""
+"""Choice of settings without ground truth: those that best predict samples held out."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fusewise.kernels import beside
-from fusewise.mri._columns import Columns, left_out
-from fusewise.mri._navigator import Bands
-from fusewise.mri._result import Setting
-from fusewise.mri._tensors import Array, energy
-
-#: Locations on which a setting is evaluated: enough for a hundredth of a decibel, few enough for a second.
-N_LOCATIONS = 1000
+from fusewise.mri._tensors import Array
 
 #: Share of the samples held out to choose the local kernels.
 HELD_OUT = 0.05
@@ -22,40 +16,27 @@ HELD_OUT = 0.05
 #: If the samples that may be held out are a smaller share than this, all samples may be.
 MIN_FREE_SHARE = 0.1
 
-SCALES = (0.25, 0.5, 1.0)
-NOISES = (1e-3, 1e-2, 1e-1, 1.0)
 
+@dataclass(frozen=True)
+class Setting:
+    """A setting, and what the samples left out say of it.
 
-def choose_bands(bands: Bands, values: Array, mask: Array, radii: Array, rng: np.random.Generator) -> Setting:
-    """Choose scale and noise of the kernels by band: each sample is predicted from the others of its location.
-
-    Parameters
+    Attributes
     ----------
-    bands : distances of the frames, on the device of the values.
-    values, mask : T x P deviations from the mean frame, zero where missing, and (on the host) True where sampled.
-    radii : radii of the P locations, 1 at the edge of k-space.
-    rng : samples the locations.
+    scale : sigma² of the H1 weights in units of the median squared distance.
+    noise : lam in units of the variance of the motion.
+    score : energy of the samples left out over that of their prediction's error, in decibels.
+    tried : (scale, noise, score) of every setting tried.
     """
-    counts = mask.sum(axis=0)
-    candidates = np.flatnonzero((counts > 1) & (counts < len(mask)))
-    if not len(candidates):
-        return Setting(SCALES[1], NOISES[1], float("nan"))
-    some = rng.choice(candidates, min(N_LOCATIONS, len(candidates)), replace=False)
-    columns = Columns.of(mask[:, some], values, bands.which(radii[some]))
-    judged = columns.pack(values[:, beside(some, values)])
-    whole = energy(judged)
-    tried = []
-    for scale in SCALES:
-        errors = left_out(bands.kernels(scale), columns, NOISES, judged)
-        tried += [(scale, noise, decibels(whole, error)) for noise, error in zip(NOISES, errors, strict=True)]
-    return best(tried)
+
+    scale: float
+    noise: float
+    score: float = float("nan")
+    tried: tuple[tuple[float, float, float], ...] = field(default=(), repr=False)
 
 
 def hold_out(mask: Array, spared: Array, rng: np.random.Generator) -> Array:
-    """Select samples (T x ...) to hold out: none of those `spared`, unless these are nearly all.
-
-    Locations sampled in every frame are used to compare the frames, and need no prediction.
-    """
+    """Select samples (T x ...) to hold out: none of those `spared`, which compare the frames, unless these are most."""
     free = mask & ~spared
     if np.count_nonzero(free) < MIN_FREE_SHARE * np.count_nonzero(mask):
         free = mask
@@ -73,14 +54,7 @@ def frames_per_sample(mask: Array) -> Array:
 def choose_local(
     predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float], min_gain: float
 ) -> Setting:
-    """Increase the scale until the score falls, at the first noise; then increase the noise while that clearly helps.
-
-    Parameters
-    ----------
-    predict : gives the score in decibels of a scale and a noise.
-    scales, noises : candidates, in increasing order.
-    min_gain : smallest gain, in decibels, for which a larger noise is accepted.
-    """
+    """Increase the scale until the score (of `predict`, in dB) falls, then the noise while that gains `min_gain`."""
     levels = list(noises)
     tried: list[tuple[float, float, float]] = []
     for scale in scales:
@@ -97,9 +71,13 @@ def choose_local(
 
 
 def best(tried: list[tuple[float, float, float]]) -> Setting:
-    """The setting with the highest score."""
-    scale, noise, score = max(tried, key=lambda setting: setting[2])
-    return Setting(scale, noise, score, tuple(tried))
+    return Setting(*max(tried, key=lambda setting: setting[2]), tuple(tried))
+
+
+def warn_of_interruption() -> None:
+    """Warn the caller of ``reconstruct`` that Ctrl-C ended it."""
+    text = "interrupted: these are the frames of the best trial so far, which did not use the held-out samples"
+    warnings.warn(text, stacklevel=5)
 
 
 def decibels(signal: float, error: float) -> float:

@@ -9,17 +9,16 @@ choose scale and noise, the size of the tiles and the number of rounds; the last
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from fusewise.kernels import beside, to_host
 from fusewise.mri._covariances import LocalKernels, effective_rank
-from fusewise.mri._held_out import choose_local, decibels
+from fusewise.mri._held_out import Setting, choose_local, decibels, warn_of_interruption
 from fusewise.mri._interpolation import Interpolated, Solver
 from fusewise.mri._normal_equations import NormalEquations
-from fusewise.mri._result import Reconstruction, Setting
+from fusewise.mri._result import Reconstruction
 from fusewise.mri._tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
 from fusewise.support import counted
@@ -42,8 +41,9 @@ SMALLEST_NOISE = 1e-2
 #: Gain in decibels required of a larger noise, which also speeds up convergence and so flatters a short trial.
 MIN_NOISE_GAIN = 0.02
 
-#: Gain in decibels below which no further round is made.
-MIN_ROUND_GAIN = 0.03
+#: A round that gains fewer decibels than this has stalled, and after so many of them no further round is made: scores
+#: of a few hundred samples scatter, so one is not enough.
+MIN_ROUND_GAIN, MOST_STALLED = 0.03, 2
 
 #: Fewest and most rounds, and steps of the last solve: as many between them as take PATIENCE multiplications by the
 #: kernels. Short series converge; a series of 450 frames of 134 x 134 has one round and 24 steps.
@@ -56,118 +56,70 @@ BORDERS = tuple(np.arange(0.2, 1.0, 0.1))
 FACTOR_FRAMES = 64
 
 
-@dataclass(frozen=True, eq=False)
-class BandFactors:
-    """u -> sum_b g_b u_b, u_b being the part of the images in the band b of spatial frequencies.
+def band_factors(images: Array, judge: NormalEquations, radii: Array) -> Array:
+    """The g_b in [0, 1] of bands that minimise the judge's misfit of sum_b g_b u_b, for each k-space location."""
+    bands = np.digitize(radii, BORDERS)
+    some = beside(np.unique(np.linspace(0, len(images) - 1, FACTOR_FRAMES).astype(int)), images)
+    judge, waves = judge.of_frames(some), fft2(images[some])
+    parts = [ifft2(waves * beside(bands == band, images)) for band in range(len(BORDERS) + 1)]
+    pushed = [judge.normal(part) for part in parts]
+    gram = np.array([[float(inner(part, push)) for push in pushed] for part in parts])
+    right = np.array([float(inner(part, judge.target)) for part in parts])
+    factors = np.ones(len(parts), np.float32)
+    known = np.diag(gram) > 1e-9 * np.trace(gram)  # bands with held-out samples
+    if known.any():
+        factors[known] = np.linalg.lstsq(gram[np.ix_(known, known)], right[known], rcond=1e-9)[0]
+    return np.clip(factors, 0, 1)[bands]
 
-    Attributes
-    ----------
-    bands : ny x nx on the host, the band of each k-space location (plain layout).
-    factors : g.
-    """
 
-    bands: Array
-    factors: Array
-
-    @classmethod
-    def fit(cls, images: Array, judge: NormalEquations, radii: Array) -> BandFactors:
-        """The g that minimise the judge's misfit of sum_b g_b u_b on some frames, clipped to [0, 1].
-
-        Parameters
-        ----------
-        images : T x ny x nx.
-        judge : equations of samples that the images do not know.
-        radii : ny x nx, of the k-space locations.
-        """
-        bands = np.digitize(radii, BORDERS)
-        some = beside(np.unique(np.linspace(0, len(images) - 1, FACTOR_FRAMES).astype(int)), images)
-        judge, waves = judge.of_frames(some), fft2(images[some])
-        parts = [ifft2(waves * beside(bands == band, images)) for band in range(len(BORDERS) + 1)]
-        pushed = [judge.normal(part) for part in parts]
-        gram = np.array([[float(inner(part, push)) for push in pushed] for part in parts])
-        right = np.array([float(inner(part, judge.target)) for part in parts])
-        factors = np.ones(len(parts))
-        known = np.diag(gram) > 1e-9 * np.trace(gram)  # bands with held-out samples
-        if known.any():
-            factors[known] = np.linalg.lstsq(gram[np.ix_(known, known)], right[known], rcond=1e-9)[0]
-        return cls(bands, np.clip(factors, 0, 1).astype(np.float32))
-
-    def __call__(self, images: Array) -> Array:
-        """Apply to images T x ny x nx; what is exactly 0 stays so, as outside the maps of the coils."""
-        waves = fft2(images) * beside(self.factors[self.bands], images)
-        found: Array = ifft2(waves, overwrite=True) * (images != 0)
-        return found
+def filtered(images: Array, factors: Array) -> Array:
+    """Multiply k-space by factors; what is exactly 0 in the images stays so, as outside the maps of the coils."""
+    waves = fft2(images) * beside(factors, images)
+    found: Array = ifft2(waves, overwrite=True) * (images != 0)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Frames of a setting, made without the held-out samples.
-
-    Attributes
-    ----------
-    setting : scale and noise, and the score of the held-out samples.
-    tiles : per width of the image.
-    kernels : of the tiles.
-    solution : the deviations from the mean frame as the solver left them, and their dual.
-    factors : of their bands.
-    frames : the deviations times the factors.
-    """
+    """Frames of a setting, made without the held-out samples."""
 
     setting: Setting
-    tiles: int
+    tiles: int  # per width of the image
     kernels: LocalKernels
-    solution: Interpolated
-    factors: BandFactors
-    frames: Array
+    solution: Interpolated  # the deviations from the mean frame as the solver left them, and their dual
+    factors: Array  # of k-space locations
+    frames: Array  # the deviations, filtered by them
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
-    """The problem of solving for the deviations from the mean frame under local kernels.
+@dataclass(eq=False)
+class LocalProblem:
+    """The problem of solving for the deviations from the mean frame under local kernels, and what was found so far."""
 
-    Attributes
-    ----------
-    way : the solver for the deviations.
-    judge : equations of the held-out samples, which are not used by the kernels; each is weighted by the number of
-        frames it represents, so that its misfit estimates the error of the images.
-    start : T x ny x nx, frames from which the first kernels are taken.
-    radii : ny x nx on the host, of the k-space locations (plain layout).
-    """
-
-    way: Solver
+    solver: Solver
+    #: Equations of the held-out samples, each weighted by the number of frames that it represents, so that its misfit
+    #: estimates the error of the images.
     judge: NormalEquations
-    start: Array
-    radii: Array
+    start: Array  # T x ny x nx, frames from which the first kernels are taken
+    radii: Array  # ny x nx on the host, of the k-space locations (plain layout)
+    best: Estimate | None = None  # so far, by score
+    tried: list[tuple[float, float, float]] = field(default_factory=list)  # scale, noise and score of every solve
 
     def solve(self, mean: Array, bands: Setting, tell: Progress) -> Reconstruction:
-        """Choose the setting by the held-out samples, then solve with all samples.
-
-        Parameters
-        ----------
-        mean : ny x nx, the mean frame that was subtracted.
-        bands : the setting of the first step.
-        tell : reports progress.
-        """
+        """Choose the setting by the held-out samples, then solve with all samples; `bands`: that of the first step."""
         kernels = local_kernels(self.start, TILES[0], SCALES[0])
         if kernels.variance <= 0:  # nothing moves
-            still = Setting(SCALES[0], bands.noise, float("nan"))
             images = np.repeat(to_host(mean)[None], len(self.start), axis=0)
-            return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, still)
-        best: Estimate | None = None
+            return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, Setting(SCALES[0], bands.noise))
         try:
-            for found in self._rounds(kernels, bands, tell):
-                best = found if best is None or found.setting.score >= best.setting.score else best
-            assert best is not None
+            best = self._searched(kernels, bands, tell)
             solution, frames = self._with_all(best)
         except KeyboardInterrupt:
-            if best is None:
+            if self.best is None:
                 raise
-            warnings.warn(
-                "interrupted: these are the frames of the best trial so far, which did not use the held-out samples",
-                stacklevel=4,
-            )
+            best = self.best
+            warn_of_interruption()
             solution, frames = best.solution, best.frames
-        setting = best.setting
+        setting = replace(best.setting, tried=tuple(self.tried))
         unshrunk = decibels(self.judge.energy, self.judge.misfit(best.solution.centers))
         if unshrunk < 0:
             warnings.warn(
@@ -179,70 +131,68 @@ class Places:
         tell(f"done: residual {history[-1]:.1e} after {counted(len(history) - 1, 'step')}")
         lam = setting.noise * best.kernels.variance
         sigma = float(np.sqrt(setting.scale * np.median(best.kernels.medians)))
-        rank = effective_rank(best.kernels.covariance().mean(), lam)
+        rank = effective_rank(best.kernels.covariance.mean(), lam)
         return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, bands, setting)
 
-    def _rounds(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Iterator[Estimate]:
-        """Yield the trials of settings, and the rounds at the best of them."""
-        way = self.way
+    def _searched(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Estimate:
+        """The best of the trials of settings, and of the rounds that follow."""
+        first_steps, trial_steps, round_steps = self.solver.steps
         smallest = {SMALLEST_NOISE, max(SMALLEST_NOISE, bands.noise)}  # two where the bands found much noise
-        firsts = [self._solved(kernels, TILES[0], noise, None, way.first_steps) for noise in smallest]
+        firsts = [self._solved(kernels, TILES[0], noise, None, first_steps) for noise in smallest]
         first = max(firsts, key=lambda found: found.setting.score)
         noises = [level * first.setting.noise for level in LEVELS]
         trials = {(SCALES[0], noises[0]): first}
-        scores: list[tuple[float, float, float]] = []
-
-        def noted(found: Estimate) -> Estimate:
-            scores.append((found.setting.scale, found.setting.noise, found.setting.score))
-            return replace(found, setting=replace(found.setting, tried=tuple(scores)))
 
         def predict(scale: float, noise: float) -> float:
             if (scale, noise) not in trials:
-                there = kernels if scale == kernels.scale else kernels.at(scale)
-                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, way.trial_steps)
+                there = kernels if scale == kernels.scale else replace(kernels, scale=scale)
+                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, trial_steps)
             score = trials[scale, noise].setting.score
             tell(f"local kernels: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
             return score
 
-        yield noted(first)
         choice = choose_local(predict, SCALES, noises, MIN_NOISE_GAIN)
-        best = trials[choice.scale, choice.noise]
-        scores[:] = choice.tried
-        yield replace(best, setting=choice)
+        self.best = best = trials[choice.scale, choice.noise]
         trials.clear()
         sizes = [tiles for tiles in TILES if tiles**2 * len(self.start) ** 2 <= LARGEST_KERNELS]
-        for _ in range(self._patience(ROUNDS, way.round_steps)):
-            finer = [tiles for tiles in sizes if tiles > best.tiles][:1]
-            tiles = finer[0] if finer else best.tiles
-            kernels = local_kernels(best.frames, tiles, choice.scale)
-            found = self._solved(kernels, tiles, choice.noise, best.solution.dual, way.round_steps)
+        last, stalled = best, 0
+        for _ in range(self._patience(ROUNDS, round_steps)):
+            finer = [tiles for tiles in sizes if tiles > last.tiles][:1]
+            tiles = finer[0] if finer else last.tiles
+            kernels = local_kernels(last.frames, tiles, choice.scale)
+            found = self._solved(kernels, tiles, choice.noise, last.solution.dual, round_steps)
             gain = found.setting.score - best.setting.score
             tell(f"kernels of {tiles} x {tiles} tiles: held-out samples {found.setting.score:.2f} dB")
-            yield noted(found)
+            last = best if finer and gain <= 0 else found
             best = found if gain > 0 else best
-            if gain < MIN_ROUND_GAIN and not finer:
-                return
-            if gain < MIN_ROUND_GAIN:
+            if gain < MIN_ROUND_GAIN and finer:
                 sizes = []  # the tiles stay as they are
+            elif gain < MIN_ROUND_GAIN:
+                stalled += 1
+                if stalled == MOST_STALLED:
+                    break
+        return best
 
     def _solved(self, kernels: LocalKernels, tiles: int, noise: float, start: Array | None, steps: int) -> Estimate:
         """Solve without the held-out samples, and score the frames by them."""
-        solution = self.way(kernels, noise * kernels.variance, whole=False, start=start, steps=steps)
-        factors = BandFactors.fit(solution.centers, self.judge, self.radii)
-        frames = factors(solution.centers)
+        solution = self.solver(kernels, noise * kernels.variance, steps, whole=False, start=start)
+        factors = band_factors(solution.centers, self.judge, self.radii)
+        frames = filtered(solution.centers, factors)
         score = decibels(self.judge.energy, self.judge.misfit(frames))
-        return Estimate(Setting(kernels.scale, noise, score), tiles, kernels, solution, factors, frames)
+        self.tried.append((kernels.scale, noise, score))
+        found = Estimate(Setting(kernels.scale, noise, score), tiles, kernels, solution, factors, frames)
+        if self.best is None or score > self.best.setting.score:
+            self.best = found
+        return found
 
     def _with_all(self, best: Estimate) -> tuple[Interpolated, Array]:
         """Solve with all samples, under the kernels of the best frames."""
-        scale, noise = best.setting.scale, best.setting.noise
-        kernels = local_kernels(best.frames, best.tiles, scale)
-        steps = self._patience(FINAL_STEPS, 1)
-        solution = self.way(kernels, noise * kernels.variance, start=best.solution.dual, steps=steps)
-        return solution, best.factors(solution.centers)
+        kernels = local_kernels(best.frames, best.tiles, best.setting.scale)
+        noise, steps = best.setting.noise * kernels.variance, self._patience(FINAL_STEPS, 1)
+        solution = self.solver(kernels, noise, steps, start=best.solution.dual)
+        return solution, filtered(solution.centers, best.factors)
 
     def _patience(self, limits: tuple[int, int], steps: int) -> int:
-        """How often so many steps are taken, within the limits."""
         frames, ny, nx = self.start.shape
         return int(np.clip(PATIENCE / (steps * frames**2 * ny * nx), *limits))
 

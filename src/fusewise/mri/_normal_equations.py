@@ -2,7 +2,7 @@
 
 A_i'A_i is a convolution cropped to the image, so it needs only FFTs, on any device. On the grid it is circular, and its
 spectrum is the mask. Off the grid it is that of the point spread function of the samples, and circular on a grid of
-twice the size (Toeplitz embedding: Fessler et al. 2005): samples, trajectory and NUFFT are no longer needed.
+twice the size (Toeplitz embedding: Fessler et al. 2005): samples and trajectory are no longer needed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import beside, library
-from fusewise.mri._operators import FourierSums, Gridded, Nufft
-from fusewise.mri._tensors import Array, batches, cast, cropped_ifft, each, fft2, padded_fft, zeros
+from fusewise.mri._sampling import FourierSums, Gridded
+from fusewise.mri._tensors import Array, batches, cast, each, fft2, zeros
 
 #: Share of the samples up to which those with a weight are selected, rather than all used.
 WORTH_SELECTING = 0.5
@@ -22,19 +22,12 @@ WORTH_SELECTING = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Convolution:
-    """u_i -> sum_c conj(m_c) C F^-1 (h_i F(P (m_c u_i))): P pads an image with zeros, C crops it again.
+    """u_i -> sum_c conj(m_c) C F^-1 (h_i F(P (m_c u_i))): P pads an image with zeros, C crops it again."""
 
-    Attributes
-    ----------
-    spectra : T x my x mx, h: real, at least as large as the images.
-    maps : coils x ny x nx, m; None: one coil of uniform sensitivity.
-    """
-
-    spectra: Array
-    maps: Array | None = None
+    spectra: Array  # h, T x my x mx: real, at least as large as the images
+    maps: Array | None = None  # m, coils x ny x nx; None: one coil of uniform sensitivity
 
     def __add__(self, other: Convolution) -> Convolution:
-        """Sum of two convolutions with the same maps."""
         return Convolution(self.spectra + other.spectra, self.maps)
 
     def __call__(self, images: Array) -> Array:
@@ -52,9 +45,10 @@ class Convolution:
         """On a CPU along x first and last: rows of zeros need no transform."""
         (ny, nx), (my, mx) = images.shape[1:], self.spectra.shape[1:]
         seen = images[some][:, None] if self.maps is None else images[some][:, None] * self.maps
-        waves = padded_fft(padded_fft(seen, mx, -1), my, -2)
+        waves = fft.fft(fft.fft(seen, mx, -1), my, -2)
         waves *= self.spectra[some][:, None]
-        seen = cropped_ifft(cropped_ifft(waves, ny, -2), nx, -1)
+        rows = fft.ifft(waves, axis=-2, overwrite_x=True)[..., :ny, :]
+        seen = fft.ifft(rows, axis=-1, overwrite_x=True)[..., :nx]
         out[some] = seen[:, 0] if self.maps is None else (seen * self.maps.conj()).sum(axis=1)
 
     def _by_planes(self, images: Array, parts: list[slice], out: Array) -> None:
@@ -74,21 +68,13 @@ class Convolution:
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
-    """||A u - b||² = <u, A'A u> - 2 Re <u, A'b> + ||b||².
+    """||A u - b||² = <u, A'A u> - 2 Re <u, A'b> + ||b||²."""
 
-    Attributes
-    ----------
-    normal : images (T x ny x nx) to A'A u.
-    target : A'b.
-    energy : ||b||².
-    """
-
-    normal: Convolution
-    target: Array
-    energy: float
+    normal: Convolution  # images (T x ny x nx) to A'A u
+    target: Array  # A'b
+    energy: float  # ||b||²
 
     def __add__(self, other: NormalEquations) -> NormalEquations:
-        """Equations of the samples of both."""
         return NormalEquations(self.normal + other.normal, self.target + other.target, self.energy + other.energy)
 
     def mean(self) -> NormalEquations:
@@ -101,18 +87,13 @@ class NormalEquations:
         return NormalEquations(Convolution(self.normal.spectra[some], self.normal.maps), self.target[some], self.energy)
 
     def about(self, image: Array) -> NormalEquations:
-        """Equations of the deviations of the frames from one image."""
         images = library(self.target).zeros_like(self.target) + image
         pushed = self.normal(images)
-        return NormalEquations(self.normal, self.target - pushed, self._misfit(images, pushed))
+        return NormalEquations(self.normal, self.target - pushed, self.misfit(images, pushed))
 
-    def misfit(self, images: Array) -> float:
-        """||A u - b||²."""
-        return self._misfit(images, self.normal(images))
-
-    def _misfit(self, images: Array, pushed: Array) -> float:
-        """The misfit from A'A u, with terms summed in double precision since they nearly cancel."""
-        products = images.conj() * (pushed - 2 * self.target)
+    def misfit(self, images: Array, pushed: Array | None = None) -> float:
+        """||A u - b||², from A'A u if known; terms are summed in double precision since they nearly cancel."""
+        products = images.conj() * ((self.normal(images) if pushed is None else pushed) - 2 * self.target)
         return self.energy + float(products.real.sum(dtype=library(images).float64))
 
 
@@ -127,36 +108,24 @@ def on_grid_equations(sampling: Gridded, samples: Array, weights: Array | None =
     return NormalEquations(Convolution(spectra, sampling.maps), sampling.adjoint(shared), size)
 
 
-def off_grid_equations(operator: Nufft | FourierSums, samples: Array, weights: Array) -> NormalEquations:
-    """sum_is w_is |(A u - b)_is|².
-
-    Parameters
-    ----------
-    operator, samples : A, and b (T x coils x samples), on the device.
-    weights : w, T x samples on the host, non-negative; 0 excludes a sample.
-    """
+def off_grid_equations(operator: FourierSums, samples: Array, weights: Array) -> NormalEquations:
+    """sum_is w_is |(A u - b)_is|² over samples T x coils x S on the device, with weights T x S >= 0 on the host."""
     xp = library(samples)
-    operator, samples, weights = _used(operator, samples, weights)
+    used = weights > 0
+    most = max(1, int(used.sum(axis=1).max()))
+    if most <= WORTH_SELECTING * used.shape[1]:  # of every frame as many samples, those with a weight first
+        chosen = np.argsort(~used, axis=1, kind="stable")[:, :most]
+        frames = np.arange(len(chosen))[:, None]
+        there, rows = beside(chosen, samples), beside(frames, samples)
+        operator = replace(operator, trajectory=operator.trajectory[rows, there])
+        samples, weights = samples[rows, :, there].swapaxes(1, 2), weights[frames, chosen]
     shares = cast(beside(weights, samples), samples.real)[:, None]
     normal = Convolution(point_spread_spectra(operator, weights), operator.maps)
     size = float((xp.square(abs(samples)) * shares).sum(dtype=xp.float64))
     return NormalEquations(normal, operator.adjoint(samples * shares), size)
 
 
-def _used(operator: Nufft | FourierSums, samples: Array, weights: Array) -> tuple[Nufft | FourierSums, Array, Array]:
-    """The samples that have a weight, if these are few: of every frame as many as the most, others without weight."""
-    used = weights > 0
-    most = max(1, int(used.sum(axis=1).max()))
-    if most > WORTH_SELECTING * used.shape[1]:
-        return operator, samples, weights
-    chosen = np.argsort(~used, axis=1, kind="stable")[:, :most]
-    frames = np.arange(len(chosen))[:, None]
-    there, rows = beside(chosen, samples), beside(frames, samples)
-    selected = replace(operator, trajectory=operator.trajectory[rows, there])
-    return selected, samples[rows, :, there].swapaxes(1, 2), weights[frames, chosen]
-
-
-def point_spread_spectra(operator: Nufft | FourierSums, weights: Array) -> Array:
+def point_spread_spectra(operator: FourierSums, weights: Array) -> Array:
     """The spectra h of ``Convolution`` for A_i' W_i A_i with weights T x samples: real, by the symmetry of the spread.
 
     The convolution needs p_i(d) = sum_s w_is exp(2 pi i k_is . d) / (ny nx) for |d| < (ny, nx), on a periodic grid of

@@ -1,4 +1,4 @@
-"""A synthetic phantom of a beating heart in a breathing chest, with known cardiac and respiratory phases.
+"""A synthetic phantom of a beating heart in a breathing chest, with known phases, and simulated scans of it.
 
 Ellipses with soft edges: a chest, lungs, spine and liver, and a heart of two ventricles in a muscle. The beat shrinks
 the ventricles and thickens their wall; the breath moves liver and heart along the body, the heart by less, and lifts
@@ -12,7 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from fusewise.mri._files import Scan
+from fusewise.mri._sampling import FourierSums, complex_noise, radial_mask, radial_trajectory, sample_grid
 from fusewise.mri._tensors import Array
+from fusewise.support import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +36,6 @@ class Phantom:
     respiratory: Array
     maps: Array
     heart: tuple[slice, slice]
-
-    @property
-    def contraction(self) -> Array:
-        """Contraction of the heart in each frame, from 0 (relaxed) to 1 (contracted)."""
-        return contraction(self.cardiac)
-
-    @property
-    def inspiration(self) -> Array:
-        """Inspiration in each frame, from 0 (lungs empty) to 1 (full)."""
-        return inspiration(self.respiratory)
 
 
 def make_phantom(
@@ -86,14 +79,14 @@ def cyclic_phase(times: Array, period: float, variability: float, rng: np.random
 
 
 def contraction(cardiac: Array) -> Array:
-    """Contraction from 0 (relaxed) to 1 (contracted): a third of the beat contracts, the rest relaxes and rests."""
+    """Contraction from 0 (relaxed) to 1 (contracted) at `cardiac` phases: over a third of a beat."""
     up = np.sin(0.5 * np.pi * np.clip(cardiac / 0.35, 0, 1)) ** 2
     down = np.cos(0.5 * np.pi * np.clip((cardiac - 0.35) / 0.3, 0, 1)) ** 2
     return np.asarray(np.where(cardiac < 0.35, up, down))
 
 
 def inspiration(respiratory: Array) -> Array:
-    """Inspiration from 0 (lungs empty) to 1 (full)."""
+    """Inspiration from 0 (lungs empty) to 1 (full) at `respiratory` phases."""
     return np.sin(np.pi * np.asarray(respiratory)) ** 4
 
 
@@ -150,3 +143,40 @@ def coil_maps(n_coils: int, size: int) -> Array:
         ]
     )
     return np.asarray(maps / np.sqrt(np.square(np.abs(maps)).sum(axis=0)), dtype=np.complex64)
+
+
+def simulate_scan(
+    frames: int = 200,
+    size: int = 96,
+    *,
+    golden: int = 6,
+    navigators: int = 4,
+    noise: float = 0.01,
+    coils: int = 1,
+    random_state: int | None = 0,
+) -> tuple[Scan, dict[str, Array]]:
+    """Simulate a scan: gridded with one coil; radial, with twofold oversampling along the lines, with several.
+
+    Parameters
+    ----------
+    frames, size : number of frames, and pixels along each side.
+    golden, navigators : number of golden-angle lines and of fixed lines in each frame.
+    noise : standard deviation in units of the largest magnitude.
+    coils, random_state : of the phantom, as in ``make_phantom``.
+
+    Returns
+    -------
+    scan : the arguments of ``fusewise.mri.reconstruct``.
+    truth : images, and the cardiac and respiratory phase of every frame.
+    """
+    if min(frames, size, coils, golden + navigators) < 1 or noise < 0:
+        raise InputError("frames, size, coils and lines must be at least 1, and noise must not be negative")
+    phantom = make_phantom(frames, size, n_coils=coils, random_state=random_state)
+    truth = {"truth": phantom.images, "cardiac": phantom.cardiac, "respiratory": phantom.respiratory}
+    if coils == 1:
+        mask = radial_mask(frames, (size, size), golden, navigators)
+        return Scan(sample_grid(phantom.images, mask, noise=noise, random_state=random_state), mask), truth
+    trajectory = radial_trajectory(frames, 2 * size, golden, navigators)
+    kspace = FourierSums(trajectory, phantom.maps).forward(phantom.images)
+    kspace = kspace + complex_noise(kspace.shape, noise * float(np.abs(phantom.images).max()), random_state)
+    return Scan(kspace, trajectory=trajectory, maps=phantom.maps), truth

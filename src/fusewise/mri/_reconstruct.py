@@ -1,21 +1,47 @@
-"""From undersampled k-space of a moving heart to images, with nothing to tune. Not for diagnostic use."""
+"""From undersampled k-space of a moving heart to images, with nothing to tune. Not for diagnostic use.
+
+On a grid: kernels by frequency band, then local kernels. Off the grid the image that best fits all samples is
+subtracted, and the remaining motion is gridded for a first reconstruction; with its local kernels, the samples at their
+true locations give better frames, from which the next kernels are computed.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
+from scipy import fft
 
-from fusewise.kernels import placement
-from fusewise.mri._coils import maps_from_images, mean_gridded_images, sensitivity_maps
+from fusewise.kernels import Placement, beside, library, placement, to_host
+from fusewise.mri._bands import Bands, common_locations, start_from_bands
 from fusewise.mri._fusion import reconstruct_by_fusion
-from fusewise.mri._gridded import reconstruct_gridded
-from fusewise.mri._radial import reconstruct_radial
-from fusewise.mri._result import Reconstruction
+from fusewise.mri._held_out import frames_per_sample, hold_out
+from fusewise.mri._interpolation import ByImage, BySample, Solver, by_points
+from fusewise.mri._local import SMALLEST_NOISE, TILES, LocalProblem, local_kernels
+from fusewise.mri._normal_equations import NormalEquations, off_grid_equations, on_grid_equations
+from fusewise.mri._result import Reconstruction, Run
+from fusewise.mri._sampling import (
+    AXES,
+    FourierSums,
+    GridCells,
+    Gridded,
+    invert,
+    maps_from_images,
+    radii,
+    sensitivity_maps,
+    to_plain,
+    turned,
+)
 from fusewise.mri._tensors import Array
 from fusewise.progress import shown
-from fusewise.support import InputError
+from fusewise.support import InputError, counted
 
 METHODS = ("interpolation", "fusion")
+
+#: Off the grid: the ridge on the mean frame, relative to its misfit, which matters only far from all lines; and sigma²
+#: of the kernels of the first reconstruction, in units of the median squared distance.
+MEAN_RIDGE, START_SCALE = 1e-3, 0.5
 
 
 def reconstruct(
@@ -41,8 +67,8 @@ def reconstruct(
     mask : gridded: T x ny x nx, True where sampled. None: where k-space is neither 0 nor NaN.
     trajectory : T x samples x 2 positions (along y, along x) in cycles per pixel, in [-0.5, 0.5). None: gridded.
     maps : coils x ny x nx sensitivities. None: estimated from the mean over time.
-    navigator : what tells frames apart: ny x nx booleans (locations sampled in every frame), or T x anything
-        measured alike in every frame. None: whatever most frames sampled, as the centre of k-space.
+    navigator : T x anything, a signal that tells frames apart. None: whatever most frames sampled, as the centre of
+        k-space.
     device : where to solve: "cpu" (NumPy), "cuda" (torch on a GPU), "auto" (the GPU if there is one), or
         "torch" (torch on the CPU, to check one by the other).
     random_state : seed of the choice of held-out samples.
@@ -61,32 +87,119 @@ def reconstruct(
     _check_method(method, trajectory is None, sigma, lam)
     rng, place = np.random.default_rng(random_state), placement(device)
     if trajectory is None:
-        samples, known = _on_grid(samples, mask)
-        _check_signal(samples)
-        _check_navigator(guide, known)
+        samples, known = _on_grid(samples, mask, guide)
         if coils is None and samples.shape[1] > 1:
-            coils = maps_from_images(mean_gridded_images(samples, known))
+            coils = maps_from_images(invert(samples.sum(axis=0) / np.maximum(known.sum(axis=0), 1)))
         _check_maps(coils, samples)
-        with shown(verbose) as progress:
+        with shown(verbose) as tell:
+            run = Run(rng, place, tell)
             if method == "fusion":
-                return reconstruct_by_fusion(samples, known, coils, guide, (sigma, lam), rng, place, progress)
-            return reconstruct_gridded(samples, known, coils, guide, rng, place, progress)
+                return reconstruct_by_fusion(samples, known, coils, guide, run, (sigma, lam))
+            return reconstruct_gridded(samples, known, coils, guide, run)
     if mask is not None:
         raise InputError("mask is for data on the grid: leave out the mask, or the trajectory")
     path = np.asarray(trajectory, dtype=float)
-    coils = _off_grid(samples, path, coils, guide)
-    with shown(verbose) as progress:
-        return reconstruct_radial(samples, path, coils, guide, rng, place, progress)
+    _check_path(samples, path, guide)
+    coils = sensitivity_maps(samples, path) if coils is None else coils
+    _check_maps(coils, samples)
+    with shown(verbose) as tell:
+        return reconstruct_off_grid(samples, path, coils, guide, Run(rng, place, tell))
 
 
-def _off_grid(kspace: Array, trajectory: Array, maps: Array | None, navigator: Array | None) -> Array:
-    """Check samples off the grid and what comes with them; the maps, found where they are not given."""
-    _check_path(kspace, trajectory)
-    _check_signal(kspace)
-    _check_navigator(navigator, kspace)
-    coils = sensitivity_maps(kspace, trajectory) if maps is None else maps
-    _check_maps(coils, kspace)
-    return coils
+def reconstruct_gridded(
+    kspace: Array, mask: Array, maps: Array | None, navigator: Array | None, run: Run
+) -> Reconstruction:
+    """Reconstruct images from k-space on a grid, T x coils x ny x nx, complex64, zero where not sampled."""
+    rng, place, tell = run
+    where = radii((mask.shape[1], mask.shape[2]))
+    held = hold_out(mask, np.asarray(mask.all(axis=0)), rng)
+    if navigator is None:
+        common = common_locations(mask)
+        coils = (coil[:, common] for coil in kspace.swapaxes(0, 1))
+        bands = Bands.of_coils(coils, (mask & ~held)[:, common], where[common], place)
+    else:
+        bands = Bands.of_signal(navigator, place)
+    tell(f"{mask.mean():.1%} sampled; frames compared in {counted(len(bands.distances), 'band')}")
+
+    mask, where, held = (fft.ifftshift(array, axes=AXES) for array in (mask, where, held))
+    samples = to_plain(place(kspace))
+    sampling = Gridded(place(mask), None if maps is None else place(maps))
+    fitted = bands.columns(mask & ~held, where, samples)
+    start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps, fitted)
+    tell(f"bands: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
+
+    mean = start.mean(axis=0)
+    deviations = samples - sampling.forward(mean[None])
+    using, sparing = replace(sampling, mask=sampling.mask & ~place(held)), replace(sampling, mask=place(held))
+    known, unseen = (on_grid_equations(part, deviations) for part in (using, sparing))
+    judge = on_grid_equations(sparing, deviations, place(frames_per_sample(mask)))
+    solver: Solver = ByImage(known, unseen, float(mask.mean()))
+    if maps is None:
+        solver = BySample(deviations[:, 0], fitted, bands.columns(mask, where, samples))
+    return LocalProblem(solver, judge, start, where).solve(mean, choice, tell)
+
+
+def reconstruct_off_grid(
+    kspace: Array, trajectory: Array, maps: Array, navigator: Array | None, run: Run
+) -> Reconstruction:
+    """Reconstruct images from samples T x coils x samples at a trajectory T x samples x 2."""
+    rng, place, tell = run
+    shape = int(maps.shape[1]), int(maps.shape[2])
+    samples = place(kspace.astype(np.complex64))
+    operator = FourierSums(place(trajectory), place(maps))
+    cells = GridCells.of(trajectory, shape)
+    always = cells.mask.all(axis=0)
+    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always.ravel()[cells.index], rng)
+    known, unseen = (off_grid_equations(operator, samples, cells.weights * part) for part in (~held, held))
+    mean = mean_image(known)
+    known, unseen = known.about(mean), unseen.about(mean)
+    deviations = samples - operator.forward(library(mean).broadcast_to(mean, operator.shape))
+    represented = frames_per_sample(cells.mask).ravel()[cells.index]
+    judge = off_grid_equations(operator, deviations, cells.weights * held * represented)
+    tell("computed the mean frame and the point spread functions of the samples")
+
+    where = fft.ifftshift(radii(shape), axes=AXES)
+    fitted = cells.using(~held)
+    bands = compare_frames(deviations, fitted, where, navigator, place)
+    moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
+    start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
+    tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
+
+    kernels = local_kernels(start, TILES[0], START_SCALE)
+    solver = ByImage(known, unseen, float(cells.mask.mean()))
+    better = solver(kernels, SMALLEST_NOISE * kernels.variance, solver.steps[1], whole=False).centers
+    tell("computed frames from the samples off the grid, and new kernels from these")
+    return LocalProblem(solver, judge, better, where).solve(mean, choice, tell)
+
+
+def mean_image(equations: NormalEquations) -> Array:
+    """The image that fits the samples of all frames best: min mean_i ||A_i u - b_i||² + ridge ||u||²."""
+    pooled = equations.mean()
+    multiply = library(pooled.target).multiply
+
+    def shrunk(images: Array, out: Array) -> None:
+        multiply(images, 1 / (1 + MEAN_RIDGE), out=out)
+
+    mean: Array = by_points(pooled, shrunk, 1.0, MEAN_RIDGE, max_steps=30, tol=1e-3).centers[0]
+    return mean
+
+
+def compare_frames(
+    deviations: Array, cells: GridCells, where: Array, navigator: Array | None, place: Placement
+) -> Bands:
+    """Distances of the frames by the navigator, or by the samples in k-space cells that most frames have sampled.
+
+    These are the cells of navigator lines, and of the centre, which all lines cross. The positions of the samples
+    within a cell differ between frames, so the mean frame, which is steep there, must have been subtracted from them
+    (`deviations`, T x coils x samples). `where` are the radii of the cells, ny x nx.
+    """
+    if navigator is not None:
+        return Bands.of_signal(navigator, place)
+    often = common_locations(cells.mask)
+    chosen = beside(np.flatnonzero(often), deviations)
+    means = (cells.means(coil).reshape(len(coil), -1) for coil in deviations.swapaxes(0, 1))
+    coils = (to_host(values[:, chosen]) for values in means)
+    return Bands.of_coils(coils, cells.mask[:, often], where[often], place)
 
 
 def _check_method(method: str, gridded: bool, sigma: float | None, lam: float | None) -> None:
@@ -101,61 +214,44 @@ def _check_method(method: str, gridded: bool, sigma: float | None, lam: float | 
             raise InputError(f"{name} must be a positive number, got {value}")
 
 
-def _on_grid(kspace: Array, mask: npt.ArrayLike | None) -> tuple[Array, Array]:
+def _on_grid(kspace: Array, mask: npt.ArrayLike | None, navigator: Array | None) -> tuple[Array, Array]:
     """k-space T x coils x ny x nx in single precision, zero where not sampled, and the mask T x ny x nx."""
     if kspace.ndim not in (3, 4):
         raise InputError(f"kspace must have 3 or 4 axes (see the docstring), got shape {kspace.shape}")
     samples = kspace[:, None] if kspace.ndim == 3 else kspace
-    _check_length(samples)
+    _check_frames(samples, navigator)
     known = np.isfinite(samples).all(axis=1)
-    known &= (samples != 0).any(axis=1) if mask is None else _same_shape(np.asarray(mask, dtype=bool), known.shape)
+    seen = (samples != 0).any(axis=1) if mask is None else np.asarray(mask, dtype=bool)
+    if seen.shape != known.shape:
+        raise InputError(f"mask has shape {seen.shape}, the frames {known.shape}")
+    known &= seen
     if not known.any(axis=(1, 2)).all():
         raise InputError(f"frame {int(np.argmin(known.any(axis=(1, 2))))} has no samples")
-    return np.where(known[:, None], samples, 0).astype(np.complex64, copy=False), known
-
-
-def _same_shape(mask: Array, shape: tuple[int, ...]) -> Array:
-    if mask.shape != shape:
-        raise InputError(f"mask has shape {mask.shape}, the frames {shape}")
-    return mask
-
-
-def _check_length(kspace: Array) -> None:
-    if len(kspace) < 3:
-        raise InputError(f"{len(kspace)} frames are too few: fusion compares frames")
-
-
-def _check_signal(kspace: Array) -> None:
-    if not kspace.any():
+    samples = np.where(known[:, None], samples, 0).astype(np.complex64, copy=False)
+    if not samples.any():
         raise InputError("kspace holds nothing but zeros")
+    return samples, known
 
 
-def _check_path(kspace: Array, trajectory: Array) -> None:
+def _check_path(kspace: Array, trajectory: Array, navigator: Array | None) -> None:
     if kspace.ndim != 3:
         raise InputError(f"kspace must have 3 axes (see the docstring), got shape {kspace.shape}")
     if trajectory.shape != (len(kspace), kspace.shape[2], 2):
         raise InputError(f"trajectory must have shape {(len(kspace), kspace.shape[2], 2)}, got {trajectory.shape}")
-    _check_length(kspace)
+    _check_frames(kspace, navigator)
     if not np.abs(trajectory).max(initial=0) <= 0.5 + 1e-6:
         raise InputError("trajectory must be in cycles per pixel, within [-0.5, 0.5]")
-    if not np.isfinite(kspace).all():
-        raise InputError("kspace holds NaN or infinities")
+    if not np.isfinite(kspace).all() or not kspace.any():
+        raise InputError("kspace holds NaN or infinities, or nothing but zeros")
 
 
-def _check_navigator(navigator: Array | None, frames: Array) -> None:
-    """`frames`: the mask T x ny x nx, or samples off the grid, T x coils x samples."""
+def _check_frames(kspace: Array, navigator: Array | None) -> None:
+    if len(kspace) < 3:
+        raise InputError(f"{len(kspace)} frames are too few: fusion compares frames")
     if navigator is None:
         return
-    if navigator.dtype == bool:
-        if frames.dtype != bool:
-            raise InputError("a navigator of booleans marks locations of a grid: off the grid give frames x anything")
-        if navigator.shape != frames.shape[1:]:
-            raise InputError(f"navigator has shape {navigator.shape}, a frame {frames.shape[1:]}")
-        if not navigator.any():
-            raise InputError("navigator marks no location")
-        return
-    if navigator.shape[:1] != frames.shape[:1] or navigator.size == 0:
-        raise InputError(f"navigator has shape {navigator.shape}: it must begin with {len(frames)} frames")
+    if navigator.shape[:1] != kspace.shape[:1] or navigator.size == 0:
+        raise InputError(f"navigator has shape {navigator.shape}: it must begin with {len(kspace)} frames")
     if not np.isfinite(navigator).all():
         raise InputError("navigator holds NaN or infinities")
 

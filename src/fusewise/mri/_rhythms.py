@@ -83,20 +83,12 @@ class Rhythms:
 
 @dataclass(frozen=True, eq=False)
 class Tone:
-    """The best combination of coordinates in one band.
+    """The best combination of coordinates in one band."""
 
-    Attributes
-    ----------
-    rate : centre of its power in the band, cycles in the series.
-    clarity : (share - edge) / (1 - edge), see the module docstring.
-    power : power of the frames explained by it and its quarter-turn.
-    wave : complex; its angle is the phase.
-    """
-
-    rate: float
-    clarity: float
-    power: float
-    wave: Array
+    rate: float  # centre of its power in the band, cycles in the series
+    clarity: float  # (share - edge) / (1 - edge), see the module docstring
+    power: float  # of the frames, explained by it and its quarter-turn
+    wave: Array  # complex; its angle is the phase
 
     @property
     def clear(self) -> bool:
@@ -118,12 +110,11 @@ def find_rhythms(coordinates: Array) -> Rhythms:
     if faster and not keeps_step(fast, slow):
         return Rhythms(breath_position(frames, slow, fast.rate), tracked(rest, fast), slow.rate, fast.rate)
     beat = tracked(frames, slow)
-    remaining = np.square(frames - MeanBeat(frames, beat)(beat)).sum()
+    remaining = np.square(frames - mean_beat(frames, beat, beat)).sum()
     return Rhythms(beat=beat, beat_cycles=slow.rate) if remaining < 0.5 * np.square(frames).sum() else Rhythms()
 
 
 def tone_in_band(frames: Array, rate: float) -> Tone:
-    """The best tone around a rate."""
     values, directions = np.linalg.eigh(frames.T @ frames)
     kept = values > 1e-8 * values.sum()
     white = frames @ directions[:, kept] / np.sqrt(values[kept] + RIDGE * values.sum())
@@ -177,19 +168,13 @@ def slowest(found: list[Tone]) -> Tone | None:
 
 
 def keeps_step(fast: Tone, slow: Tone) -> bool:
-    """Whether a tone is a harmonic of a slower one: |mean exp(i (angle - k slow angle))| is nearly 1, by power.
-
-    Over few cycles this happens by chance.
-    """
+    """Whether a tone is a harmonic of a slower one: |mean exp(i (angle - k slow angle))| near 1, not by chance."""
     steps = fast.wave * np.abs(slow.wave) * np.exp(-1j * round(fast.rate / slow.rate) * np.angle(slow.wave))
     return slow.rate > COHERENT_CYCLES and bool(np.abs(steps.sum()) > MIN_COHERENCE * np.abs(steps).sum())
 
 
 def without(frames: Array, slow: Tone, rate: float) -> Array:
-    """Subtract from the frames what is a function of the breath: of its position and direction.
-
-    `rate` is that of the faster rhythm to be found, which the breath's position must not contain.
-    """
+    """Subtract from the frames what is a function of the breath's position and direction, but for a faster rate."""
     fraction, wave = breath_position(frames, slow, rate), slow.wave / np.sqrt(np.mean(np.abs(slow.wave) ** 2))
     functions = [np.cos(np.pi * k * fraction) for k in range(1, BREATH_HARMONICS + 1)]
     functions += [wave.real, wave.imag, (wave**2).real, (wave**2).imag, np.abs(wave) ** 2]
@@ -199,10 +184,7 @@ def without(frames: Array, slow: Tone, rate: float) -> Array:
 
 
 def breath_position(frames: Array, slow: Tone, rate: float) -> Array:
-    """Position along the direction that moves most with the slow tone, from 0, where most frames are (at rest), to 1.
-
-    It contains nothing faster than the geometric mean of the two rates.
-    """
+    """Position along the slow tone's direction, 0 (at rest) to 1, without what is faster than the mean of the rates."""
     moved = along(frames, slow)
     position = low_pass(moved if np.mean(moved**3) > 0 else -moved, np.sqrt(slow.rate * rate))
     return np.asarray((position - position.min()) / np.ptp(position))
@@ -215,21 +197,14 @@ def low_pass(frames: Array, rate: float) -> Array:
     return np.asarray(idct(spectrum, axis=0, norm="ortho"))
 
 
-class MeanBeat:
-    """The frame at each phase: a Fourier series, g(phase) = sum_k a_k cos(2 pi k phase) + b_k sin(2 pi k phase)."""
+def mean_beat(frames: Array, phase: Array, at: Array) -> Array:
+    """Frames at phases by a Fourier series, g(phase) = sum_k a_k cos(2 pi k phase) + b_k sin(2 pi k phase)."""
 
-    def __init__(self, frames: Array, phase: Array) -> None:
-        self.weights = np.linalg.lstsq(self.waves(phase), frames, rcond=None)[0]
-
-    def __call__(self, phase: Array) -> Array:
-        """Frames at phases."""
-        return np.asarray(self.waves(phase) @ self.weights)
-
-    @staticmethod
     def waves(phase: Array) -> Array:
-        """Cosines and sines of the harmonics, phases x 2 HARMONICS."""
         turns = 2 * np.pi * np.multiply.outer(phase, np.arange(1, HARMONICS + 1))
         return np.hstack([np.cos(turns), np.sin(turns)])
+
+    return np.asarray(waves(at) @ np.linalg.lstsq(waves(phase), frames, rcond=None)[0])
 
 
 def tracked(frames: Array, tone: Tone) -> Array:
@@ -244,12 +219,13 @@ def tracked(frames: Array, tone: Tone) -> Array:
     """
     phase, grid = np.angle(tone.wave) / (2 * np.pi) % 1, np.arange(ARCS) / ARCS
     for _ in range(2):
-        beat = MeanBeat(frames, phase)
-        errors = np.mean(np.square(frames - beat(phase)), axis=0) + 1e-12 * np.mean(np.square(frames))
-        shapes = beat(grid)
+        errors = np.mean(np.square(frames - mean_beat(frames, phase, phase)), axis=0) + 1e-12 * np.mean(
+            np.square(frames)
+        )
+        shapes = mean_beat(frames, phase, grid)
         misfit = (np.square(shapes) / errors).sum(axis=1) - 2 * (frames / errors) @ shapes.T
         phase = grid[steadiest(0.5 * INDEPENDENT_SHARE * misfit, tone.rate / len(frames) * ARCS)]
-    shapes = MeanBeat(frames, phase)(grid)
+    shapes = mean_beat(frames, phase, grid)
     return np.asarray((phase - grid[np.argmax(np.square(shapes).sum(axis=1))]) % 1)
 
 

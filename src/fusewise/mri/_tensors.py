@@ -6,7 +6,6 @@ both.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from scipy import fft
 
 from fusewise.kernels import Array as Tensor
-from fusewise.kernels import in_threads, inverses_in_place, library, threads_for, to_host
+from fusewise.kernels import in_threads, inverses_in_place, library, threads_for
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -37,6 +36,14 @@ def cast(values: Tensor, like: Tensor) -> Tensor:
     return values.astype(like.dtype, copy=False) if library(values) is np else values.to(like.dtype)
 
 
+def single(values: Tensor) -> Tensor:
+    return values.astype(np.float32, copy=False) if library(values) is np else values.float()
+
+
+def double(values: Tensor) -> Tensor:
+    return values.astype(np.float64, copy=False) if library(values) is np else values.double()
+
+
 def as_real(values: Tensor) -> Tensor:
     """View complex (..., n) as real (..., 2 n), parts side by side; real values are returned unchanged."""
     if library(values) is np:
@@ -44,16 +51,13 @@ def as_real(values: Tensor) -> Tensor:
     return library(values).view_as_real(values).flatten(-2) if values.is_complex() else values
 
 
-def as_complex(pairs: Tensor) -> Tensor:
-    """The inverse of ``as_real`` on complex values."""
-    if library(pairs) is np:
-        return pairs.view(np.result_type(pairs.dtype, np.complex64))
-    return library(pairs).view_as_complex(pairs.unflatten(-1, (-1, 2)))
-
-
 def real_times(matrix: Tensor, vectors: Tensor) -> Tensor:
     """Multiply a real matrix (..., m, n) by complex vectors (..., n, k), without making the matrix complex."""
-    return as_complex(matrix @ as_real(vectors))
+    if library(matrix) is np:
+        pairs = matrix @ as_real(vectors)
+        return pairs.view(np.result_type(pairs.dtype, np.complex64))
+    pairs = matrix @ cast(as_real(vectors), matrix)
+    return library(pairs).view_as_complex(pairs.unflatten(-1, (-1, 2)))
 
 
 def add_to_diagonals(matrices: Tensor, value: float) -> None:
@@ -75,16 +79,6 @@ def inverse(matrices: Tensor) -> Tensor:
     return root.mT @ root
 
 
-def single(values: Tensor) -> Tensor:
-    """Convert real values to single precision."""
-    return values.astype(np.float32, copy=False) if library(values) is np else values.float()
-
-
-def double(values: Tensor) -> Tensor:
-    """Convert real values to double precision."""
-    return values.astype(np.float64, copy=False) if library(values) is np else values.double()
-
-
 def inner(a: Tensor, b: Tensor) -> Any:
     """Re <a, b>: a scalar that stays on its device until it is needed."""
     product = library(a).vdot(a.reshape(-1), b.reshape(-1)).real
@@ -95,25 +89,6 @@ def energy(values: Tensor) -> float:
     """||a||², summed in double precision."""
     xp = library(values)
     return float(xp.square(abs(values)).sum(dtype=xp.float64))
-
-
-def sums_at(places: Tensor, values: Tensor, size: int) -> Tensor:
-    """Sum the values (a vector) at each of `size` places."""
-    if library(values) is np:
-        sums = np.bincount(places, values.real, size)
-        if np.iscomplexobj(values):
-            sums = sums + 1j * np.bincount(places, values.imag, size)
-        return sums.astype(values.dtype)
-    return values.new_zeros(size).index_add_(0, places, values)
-
-
-def medians(values: Tensor) -> npt.NDArray[np.float64]:
-    """Median of each row: the middle value, or the mean of the two in the middle (torch's own takes the lower)."""
-    if library(values) is np:
-        return np.asarray(np.median(values, axis=-1), dtype=float)
-    count = values.shape[-1]
-    ordered = library(values).sort(values, -1).values
-    return to_host((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2).astype(float)
 
 
 def gram(rows: Tensor) -> Tensor:
@@ -131,38 +106,27 @@ def batches(count: int, entries: int, like: Tensor) -> list[slice]:
 
 
 def each(work: Callable[[T], None], items: Sequence[T], like: Tensor) -> None:
-    """Call `work` for each item: on the host with a thread for each core, and single-threaded products.
-
-    Threads are used only if an array such as `like` is large enough.
-    """
+    """Call `work` for each item; on the host in a thread for each core, if an array such as `like` is large enough."""
     threads = threads_for(PER_ENTRY * like.size) if library(like) is np else 1
     for _ in in_threads(work, items, threads):
         pass
 
 
-def threads() -> int:
-    """Number of cores for transforms: the same as for OpenMP, so that one environment variable limits both."""
-    allowed = os.environ.get("OMP_NUM_THREADS", "")
-    return int(allowed) if allowed.isdigit() and int(allowed) > 0 else os.cpu_count() or 1
-
-
 def fft2(images: Array, overwrite: bool = False) -> Array:
     """Unitary FFT over the last two axes; `overwrite`: in place if that avoids a new array."""
-    if library(images) is np:
-        return _by_frames(fft.fft2, images, overwrite)
-    return library(images).fft.fft2(images, norm="ortho")  # type: ignore[no-any-return]
+    return _transformed("fft2", images, overwrite)
 
 
 def ifft2(kspace: Array, overwrite: bool = False) -> Array:
     """The inverse, and the adjoint, of ``fft2``."""
-    if library(kspace) is np:
-        return _by_frames(fft.ifft2, kspace, overwrite)
-    return library(kspace).fft.ifft2(kspace, norm="ortho")  # type: ignore[no-any-return]
+    return _transformed("ifft2", kspace, overwrite)
 
 
-def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) -> Array:
-    """Transform as many frames at a time as fit in a core's cache, so that both axes are transformed there."""
-    frames = values.reshape(-1, *values.shape[-2:])
+def _transformed(name: str, values: Array, overwrite: bool) -> Array:
+    """On the host as many frames at a time as fit in a core's cache, so that both axes are transformed there."""
+    if library(values) is not np:
+        return getattr(library(values).fft, name)(values, norm="ortho")  # type: ignore[no-any-return]
+    frames, transform = values.reshape(-1, *values.shape[-2:]), getattr(fft, name)
     out = frames if overwrite else np.empty(frames.shape, np.result_type(values.dtype, np.complex64))
 
     def change(some: slice) -> None:
@@ -170,14 +134,3 @@ def _by_frames(transform: Callable[..., Array], values: Array, overwrite: bool) 
 
     each(change, batches(len(frames), 8 * frames[0].size, values), values)
     return out.reshape(values.shape)
-
-
-def padded_fft(values: Array, length: int, axis: int) -> Array:
-    """FFT along one axis, padded with zeros to a length; not normalised. On the host."""
-    return np.asarray(fft.fft(values, length, axis))
-
-
-def cropped_ifft(values: Array, length: int, axis: int) -> Array:
-    """The first `length` values of the inverse of ``padded_fft``; `values` may be overwritten. On the host."""
-    full = np.asarray(fft.ifft(values, axis=axis, overwrite_x=True))
-    return full[..., :length] if axis == -1 else full[..., :length, :]

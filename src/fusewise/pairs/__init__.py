@@ -6,6 +6,7 @@ from fusewise.pairs._distances import (
     DenseWeights,
     Pairs,
     Weighted,
+    h1_weight,
     partial_squared_distances,
     partial_squared_distances_to,
     real_view,

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Array, Index, Real, Values
+from fusewise.kernels import Array, Index, Real, Values, library
 from fusewise.observations import Entries, InMemory
 
 #: Entries in one block of pairs: small enough for a processor's cache, large enough for its matrix products.
@@ -19,6 +19,11 @@ BLOCK_ENTRIES = 2**19
 def real_view(centers: Values) -> Real:
     """View rows of complex numbers as rows of twice as many real ones, with the same distances."""
     return np.ascontiguousarray(centers).view(centers.real.dtype)
+
+
+def h1_weight(squares: Array, variance: float | Array) -> Array:
+    """exp(-d² / (2 sigma²)) of squared distances, sigma² = `variance`: the H1 penalty is one less this."""
+    return library(squares).exp(squares * (-0.5 / variance))
 
 
 def row_blocks(n_rows: int, row_length: int, block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:

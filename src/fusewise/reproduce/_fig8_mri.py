@@ -41,8 +41,8 @@ def trial(frames: int, size: int, golden: int, navigators: int, seed: int) -> di
         "observed": mask.mean(),
         "shown": shown,
         "labels": labels,
-        "contraction": phantom.contraction,
-        "inspiration": phantom.inspiration,
+        "contraction": mri.contraction(phantom.cardiac),
+        "inspiration": mri.inspiration(phantom.respiratory),
     }
 
 

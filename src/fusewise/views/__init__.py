@@ -1,19 +1,17 @@
 """Presentation of results: what a fitted model found, read once, and shown as sentences, plots and the report.
 
 The modules, in the order in which a result goes through them: ``_columns`` (the user's table), ``_findings`` (the
-result as arrays), ``_contrasts``, ``_effects`` and ``_rules`` (what sets clusters apart), ``_sentences`` and
-``_certainty`` (in words), ``_trees``, ``_layouts``, ``_profile`` and ``_missingness`` (what is drawn), ``_plots`` and
-``_canvas`` (plots), ``_payload`` and ``_report`` (the page).
+result as arrays), ``_contrasts``, ``_effects`` and ``_rules`` (what sets clusters apart), ``_certainty``,
+``_sentences`` and ``_description`` (in words), ``_trees``, ``_layouts`` and ``_profile`` (what is drawn), ``_plots``
+and ``_canvas`` (plots), ``_payload``, ``_provenance`` and ``_report`` (the page).
 """
 
-from fusewise.views._card import card
-from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure
+from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
 from fusewise.views._columns import columns_of_file, columns_of_reading
 from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts
-from fusewise.views._description import Description, description_text
+from fusewise.views._description import Description, card, description_text
 from fusewise.views._effects import Effect
 from fusewise.views._findings import Findings, TableOrigin, read_findings
-from fusewise.views._known_labels import KnownLabels, compare_labels
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._palette import COLOURS, colour
 from fusewise.views._plots import (
@@ -27,7 +25,7 @@ from fusewise.views._plots import (
 from fusewise.views._profile import ObservedCenters
 from fusewise.views._report import write_page, write_report
 from fusewise.views._rules import ClusterRule, Condition, python_module, sql_script
-from fusewise.views._sentences import ClusterDescription, limits, number_sentence, stability_sentence
+from fusewise.views._sentences import ClusterDescription, gap_sentences, limits, number_sentence, stability_sentence
 
 #: The documented names are those of ``fusewise.report`` and ``fusewise.plots``; the others are for the rooms above.
 __all__ = [
@@ -61,6 +59,7 @@ __all__ = [
     "columns_of_reading",
     "compare_labels",
     "description_text",
+    "gap_sentences",
     "limits",
     "number_sentence",
     "python_module",

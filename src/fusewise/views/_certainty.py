@@ -1,4 +1,4 @@
-"""How sure the result is: confidence, other numbers of clusters, why there is only one, and stability."""
+"""How sure the result is: confidence, other numbers of clusters, stability, and known classes beside the clusters."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic.alternatives import Alternative
-from fusewise.automatic.stability import Stability
-from fusewise.kernels import Index
+from fusewise.kernels import Index, Labels
 from fusewise.support import counted
-from fusewise.views._palette import SYMBOLS, colour, shape
+from fusewise.tables import Cells
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -106,22 +106,23 @@ class HowSure:
             "clusters": [cluster.as_dict() for cluster in self.clusters],
             "doubtful": [row.as_dict() for row in self.doubtful],
             "n_doubtful": self.n_doubtful,
-            "alternatives": [_alternative(other) | {"labels": other.labels.tolist()} for other in self.alternatives],
+            "alternatives": list(map(_alternative, self.alternatives)),
             "stability": self.stability,
         }
 
 
-def cluster_confidence(found: Findings, judged: Stability | None, k: int) -> ClusterConfidence:
+def _alternative(other: Alternative) -> dict[str, Any]:
+    numbers = {"gain": other.gain, "error": other.error, "per_row": other.per_row}
+    return {"clusters": other.n_clusters, "sizes": other.sizes, **numbers, "labels": other.labels.tolist()}
+
+
+def cluster_confidence(found: Findings, k: int) -> ClusterConfidence:
     """How sure the rows of a cluster are."""
-    members = found.labels == k
-    sure = None if found.confidence is None or not members.any() else found.confidence[members]
-    return ClusterConfidence(
-        k,
-        None if sure is None else float(sure.mean()),
-        0 if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
-        None if judged is None else float(judged.clusters[k]),
-        None if judged is None else judged.grades[k],
-    )
+    members, judged = found.labels == k, found.stability
+    sure = found.confidence[members] if found.confidence is not None and members.any() else None
+    mean, doubtful = (None, 0) if sure is None else (float(sure.mean()), int(np.count_nonzero(sure < UNCERTAIN)))
+    stable, grade = (None, None) if judged is None else (float(judged.clusters[k]), judged.grades[k])
+    return ClusterConfidence(k, mean, doubtful, stable, grade)
 
 
 def doubtful_rows(found: Findings) -> Index:
@@ -143,30 +144,50 @@ def doubtful_row(found: Findings, row: int) -> DoubtfulRow:
     return DoubtfulRow(row, found.names[row], label, float(found.confidence[row]), second, probability)
 
 
-def rivals(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of alternatives per number of clusters."""
-    return [
-        {"number": other.n_clusters} | _alternative(other) | {"sizes": ", ".join(f"{n:,}" for n in other.sizes)}
-        for other in sorted(found.alternatives, key=lambda other: other.n_clusters)
-    ]
+@dataclass(frozen=True, eq=False)
+class KnownLabels:
+    """Classes against clusters, over the rows whose class is known.
+
+    Attributes
+    ----------
+    column : the column of classes.
+    classes : the classes, as text.
+    counts : classes x (K + 1), number of rows in each cluster; the last column counts rows in no cluster.
+    ari : adjusted Rand index (1: identical, 0: chance); rows in no cluster count as one group.
+    """
+
+    column: str
+    classes: tuple[str, ...]
+    counts: Index
+    ari: float
+
+    @property
+    def sentence(self) -> str:
+        """The score in words."""
+        return f"adjusted Rand index {self.ari:.3f} with {self.column!r} (1: identical, 0: chance)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "column": self.column,
+            "classes": list(self.classes),
+            "counts": self.counts.tolist(),
+            "ari": self.ari,
+            "sentence": self.sentence,
+        }
 
 
-def _alternative(other: Alternative) -> dict[str, Any]:
-    return {
-        "clusters": other.n_clusters,
-        "sizes": other.sizes,
-        "gain": other.gain,
-        "error": other.error,
-        "per_row": other.per_row,
-    }
-
-
-def stable_clusters(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of stability per cluster; empty if it was not computed."""
-    judged = found.stability
-    if judged is None:
-        return []
-    return [
-        {"number": k, "colour": colour(k), "symbol": SYMBOLS[shape(k)], "similarity": float(value), "grade": word}
-        for k, (value, word) in enumerate(zip(judged.clusters, judged.grades, strict=True))
-    ]
+def compare_labels(column: str, cells: Cells, labels: Labels, n_clusters: int) -> KnownLabels | None:
+    """Compare classes (None if unknown) with the clusters; None if no class is known."""
+    known = np.array([cell is not None for cell in cells])
+    if not known.any():
+        return None
+    classes, place = np.unique([str(cell) for cell in np.asarray(cells, dtype=object)[known]], return_inverse=True)
+    try:
+        order = np.argsort(classes.astype(float), kind="stable")  # 2 before 10
+    except ValueError:
+        order = np.arange(len(classes))
+    place = np.argsort(order)[place]
+    counts = np.zeros((len(classes), n_clusters + 1), np.intp)
+    np.add.at(counts, (place, labels[known]), 1)  # -1, no cluster, is the last column
+    return KnownLabels(column, tuple(classes[order].tolist()), counts, float(adjusted_rand_score(place, labels[known])))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,23 +19,15 @@ from fusewise.tables import OTHER, FrameEncoder, Reading
 
 @dataclass(frozen=True, eq=False)
 class TableColumn:
-    """A column that was used for clustering.
+    """A column that was used for clustering."""
 
-    Attributes
-    ----------
-    name, kind : its name, and "number", "category", "ordered" or "flag".
-    values : numbers in the user's units, or positions in `levels`; NaN if missing.
-    levels : levels of a category as they are written in the table; empty for numbers.
-    features : (start, stop) of the features of the model that encode it.
-    markers : numbers that stand for a missing value in the user's table, such as -99.
-    """
-
+    # its name, and "number", "category", "ordered" or "flag"
     name: str
     kind: str
-    values: Real
-    levels: tuple[Any, ...] = ()
-    features: tuple[int, int] = (0, 1)
-    markers: tuple[float, ...] = ()
+    values: Real  # numbers in the user's units, or positions in `levels`; NaN if missing
+    levels: tuple[Any, ...] = ()  # levels of a category as they are written in the table; empty for numbers
+    features: tuple[int, int] = (0, 1)  # (start, stop) of the features of the model that encode it
+    markers: tuple[float, ...] = ()  # numbers that stand for a missing value in the user's table, such as -99
 
     @cached_property
     def seen(self) -> Mask:
@@ -68,55 +61,40 @@ class TableColumn:
         places[kept] = np.arange(len(kept))
         values = self.values.copy()
         values[self.seen] = places[values[self.seen].astype(np.intp)]
-        levels = (*(self.levels[k] for k in kept), OTHER)
-        return TableColumn(self.name, self.kind, values, levels, self.features, self.markers)
+        return replace(self, values=values, levels=(*(self.levels[k] for k in kept), OTHER))
 
     def taken(self, rows: Any) -> TableColumn:
         """The same column with some of the rows."""
-        return TableColumn(self.name, self.kind, self.values[rows], self.levels, self.features, self.markers)
+        return replace(self, values=self.values[rows])
 
 
 def columns_of_model(encoder: FrameEncoder | None, values: Real, names: Sequence[str]) -> tuple[TableColumn, ...]:
-    """The columns behind the features of a model.
-
-    Parameters
-    ----------
-    encoder : how the columns were encoded; None if each is a number.
-    values : N x P features in the user's units; NaN if missing.
-    names : names of the features, which are those of the columns without an encoder.
-    """
+    """The columns behind the features of a model, N x P in the user's units; without an encoder each is a number."""
     if encoder is None:
         return tuple(TableColumn(name, "number", values[:, j], features=(j, j + 1)) for j, name in enumerate(names))
     columns, start = [], 0
     for code, block in encoder.by_column(values.astype(float)):
-        stop = start + len(code.features)
+        where = start, start + len(code.features)
         if code.kind == "number":
-            columns.append(TableColumn(code.name, code.kind, block[:, 0], features=(start, stop)))
+            columns.append(TableColumn(code.name, code.kind, block[:, 0], features=where))
         else:
             nearest = np.abs(block - np.array(code.places)).argmin(axis=1) if code.places else block.argmax(axis=1)
             positions = np.where(np.isnan(block[:, 0]), np.nan, nearest)
-            columns.append(TableColumn(code.name, code.kind, positions, code.spelling, (start, stop)))
-        start = stop
+            columns.append(TableColumn(code.name, code.kind, positions, code.spelling, where))
+        start = where[1]
     return tuple(columns)
 
 
 def columns_of_file(
     table: Reading, encoder: FrameEncoder, markers: dict[str, tuple[str, ...]]
 ) -> tuple[TableColumn, ...]:
-    """The columns of a table that was read from a file, with its own numbers and levels.
-
-    Parameters
-    ----------
-    table, encoder : the table, and how its columns are encoded.
-    markers : words that were counted as missing in each column.
-    """
+    """The columns of a file, with its own numbers and levels; `markers` were counted as missing in each."""
     columns, start = [], 0
     for column, code in zip(table.used, encoder.columns, strict=True):
-        stop = start + len(code.features)
+        where = start, start + len(code.features)
         numbers = () if column.categories else _numbers(markers.get(column.name, ()))
-        where = start, stop
         columns.append(TableColumn(column.name, str(column.kind), column.values, column.categories, where, numbers))
-        start = stop
+        start = where[1]
     return tuple(columns)
 
 
@@ -124,13 +102,9 @@ def _numbers(words: Sequence[str]) -> tuple[float, ...]:
     """The words that are finite numbers."""
     found = []
     for word in words:
-        try:
-            value = float(word)
-        except ValueError:
-            continue
-        if np.isfinite(value):
-            found.append(value)
-    return tuple(found)
+        with suppress(ValueError):
+            found.append(float(word))
+    return tuple(value for value in found if np.isfinite(value))
 
 
 #: Maximum number of levels named in the description of a column.
@@ -139,23 +113,16 @@ NAMED_LEVELS = 6
 
 @dataclass(frozen=True)
 class ColumnRead:
-    """One column and how it was read.
+    """One column and how it was read."""
 
-    Attributes
-    ----------
-    name, kind : its name, and its kind ("number", "category", "date", ...).
-    role : "feature" if it was used for clustering, "names" or "labels" if it names or labels the rows, else "left out".
-    why : how it was read, or why it was left out.
-    missing : share of its values that are missing.
-    markers : words that were counted as missing -> how often; "" is an empty cell.
-    """
-
+    # its name, and its kind ("number", "category", "date", ...)
     name: str
     kind: str
+    # "feature" if it was used for clustering, "names" or "labels" if it names or labels the rows, else "left out"
     role: str
-    why: str
-    missing: float
-    markers: dict[str, int]
+    why: str  # how it was read, or why it was left out
+    missing: float  # share of its values that are missing
+    markers: dict[str, int]  # words that were counted as missing -> how often; "" is an empty cell
 
     @property
     def used(self) -> bool:
@@ -169,18 +136,11 @@ class ColumnRead:
 
 @dataclass(frozen=True)
 class ColumnsRead:
-    """Every column of a table.
+    """Every column of a table."""
 
-    Attributes
-    ----------
-    columns : in the order of the table.
-    n_rows : number of rows.
-    notes : assumptions made while reading the table, and suspicious values.
-    """
-
-    columns: tuple[ColumnRead, ...]
-    n_rows: int
-    notes: tuple[str, ...] = ()
+    columns: tuple[ColumnRead, ...]  # in the order of the table
+    n_rows: int  # number of rows
+    notes: tuple[str, ...] = ()  # assumptions made while reading the table, and suspicious values
 
     @property
     def left_out(self) -> list[ColumnRead]:
@@ -196,15 +156,12 @@ class ColumnsRead:
 def columns_of_reading(reading: Reading) -> ColumnsRead:
     """The columns of a file."""
     columns = []
+    roles = {reading.names_column: "names", reading.labels_column: "labels"}
     for column in reading.columns:
         cells = reading.cells[column.name]
         written = reading.written.get(column.name, cells)  # a feature of dates is not in the file
-        role = "names" if column.name == reading.names_column else "labels"
-        if column.name not in (reading.names_column, reading.labels_column):
-            role = "feature" if column.used else "left out"
-        gone = np.array([cell is None for cell in cells])
-        if column.used:
-            gone = np.isnan(column.values)
+        role = roles.get(column.name, "feature" if column.used else "left out")
+        gone = np.isnan(column.values) if column.used else np.array([cell is None for cell in cells])
         markers = Counter(_word(written[row]) for row in np.flatnonzero(gone))
         share = float(gone.mean()) if len(gone) else 0.0
         columns.append(ColumnRead(column.name, str(column.kind), role, column.why, share, dict(markers.most_common())))
@@ -247,16 +204,10 @@ OTHERS = "(other levels)"
 
 @dataclass(frozen=True, eq=False)
 class ColumnBins:
-    """Bins of a number, or levels of a category.
+    """Bins of a number between `edges`, or levels of a category, each level of the column at its place in `levels`.
 
-    Attributes
-    ----------
-    edges : limits of the bins, one more than there are; the first and the last bin also count all values beyond.
-        Empty for levels.
-    soft : bins are drawn, and equally wide, on the scale asinh(value / soft), which is nearly linear up to `soft` and
-        logarithmic beyond; 0 for a linear scale.
-    levels : names of the levels; empty for numbers.
-    places : for each level of the column its position in `levels`.
+    The first and the last bin also count all values beyond. Bins are drawn, and equally wide, on the scale
+    asinh(value / soft), which is nearly linear up to `soft` and logarithmic beyond; 0 for a linear scale.
     """
 
     edges: tuple[float, ...] = ()

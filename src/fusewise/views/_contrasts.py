@@ -31,27 +31,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Side:
-    """The values of a column inside a cluster, or outside it.
+    """The values of a column inside a cluster, or outside it."""
 
-    Attributes
-    ----------
-    n, missing : number of observed values, and share of missing ones.
-    counts : number of values in each bin or level.
-    median, mean : of numbers and of the positions of ordered levels; NaN otherwise.
-    low, high : quantiles at 10% and 90%.
-    within : share of the values between those two quantiles of the cluster.
-    above : share of the values above the limit of the contrast.
-    """
-
+    # number of observed values, and share of missing ones
     n: int
     missing: float
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # number of values in each bin or level
+    # of numbers and of the positions of ordered levels; NaN otherwise
     median: float = np.nan
     mean: float = np.nan
+    # quantiles at 10% and 90%
     low: float = np.nan
     high: float = np.nan
-    within: float = np.nan
-    above: float = np.nan
+    within: float = np.nan  # share of the values between those two quantiles of the cluster
+    above: float = np.nan  # share of the values above the limit of the contrast
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -59,28 +52,13 @@ class Side:
         return tuple(count / max(self.n, 1) for count in self.counts)
 
 
-@dataclass(frozen=True, eq=False)
-class CountedValues:
-    """The distinct values of a column in increasing order: one sort serves every cluster.
+class _CountedValues:
+    """The distinct values of a column in increasing order: one sort serves every cluster."""
 
-    Attributes
-    ----------
-    column : the column.
-    distinct : its distinct values.
-    places : position of each observed value in `distinct`.
-    bins : bin or level of each distinct value, and their number.
-    """
-
-    column: TableColumn
-    distinct: Real
-    places: Index
-    bins: tuple[Index, int]
-
-    @classmethod
-    def of(cls, column: TableColumn, bins: ColumnBins) -> CountedValues:
-        """Sort a column."""
-        distinct, places = np.unique(column.values[column.seen], return_inverse=True)
-        return cls(column, distinct, places, (bins.places_of(distinct), bins.n_bins))
+    def __init__(self, column: TableColumn, bins: ColumnBins) -> None:
+        self.column, self.n_bins = column, bins.n_bins
+        self.distinct, self.places = np.unique(column.values[column.seen], return_inverse=True)
+        self.bins = bins.places_of(self.distinct)
 
     def split(self, member: Mask) -> Index:
         """2 x distinct values: how often each occurs inside and outside a cluster."""
@@ -91,19 +69,14 @@ class CountedValues:
         """Describe one side."""
         n = int(counts.sum())
         missing = 1 - n / n_rows if n_rows else 0.0
-        binned = np.bincount(self.bins[0], counts, self.bins[1]).astype(int)
+        binned = tuple(np.bincount(self.bins, counts, self.n_bins).astype(int).tolist())
         if not self.column.scaled or not n:
-            return Side(n, missing, tuple(binned.tolist()))
-        low, median, high = self.quantiles(counts, [0.1, 0.5, 0.9])
-        mean = float((counts * self.distinct).sum()) / n
-        return Side(n, missing, tuple(binned.tolist()), median, mean, low, high)
-
-    def quantiles(self, counts: Index, shares: list[float]) -> list[float]:
-        """Quantiles with linear interpolation, as ``numpy.quantile``."""
+            return Side(n, missing, binned)
         upto = np.cumsum(counts)
-        at = np.array(shares) * (upto[-1] - 1)
+        at = np.array([0.1, 0.5, 0.9]) * (n - 1)  # quantiles with linear interpolation, as numpy.quantile
         below, above = (self.distinct[np.searchsorted(upto, part(at), "right")] for part in (np.floor, np.ceil))
-        return [float(value) for value in below + (at - np.floor(at)) * (above - below)]
+        low, median, high = (below + (at - np.floor(at)) * (above - below)).tolist()
+        return Side(n, missing, binned, median, float((counts * self.distinct).sum()) / n, low, high)
 
     def placed(self, side: Side, counts: Index, here: Side, limit: float) -> Side:
         """The side with the shares of its values in the inner 80% of the cluster and above a limit."""
@@ -265,18 +238,23 @@ def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: i
     columns, labels = [column.taken(rows) for column in found.columns], found.labels[rows]
     shares, p_values = importances_of(columns, labels)
     corrected = holm(p_values)
-    order = np.argsort(-shares, kind="stable")
-    least = 1 if found.rows else LEAST_VALUES
-    listed = tuple(
-        _listed(int(j), columns[j], float(shares[j]), float(corrected[j]), least if at < most_columns else 0)
-        for at, j in enumerate(order)
-    )
-    centers = found.shown(found.centers)
-    raw = []
-    for about in listed[:most_columns]:
-        counts = CountedValues.of(columns[about.position], about.bins)
-        raw += [_contrast(about, counts, labels, (k, centers[k])) for k in range(found.n_clusters)]
-    return Contrasts(listed, _in_order(raw, corrected, found.n_clusters), len(labels))
+    least, centers = 1 if found.rows else LEAST_VALUES, found.shown(found.centers)
+    listed, raw = [], []
+    for at, j in enumerate(np.argsort(-shares, kind="stable").tolist()):
+        column, compared = columns[j], at < most_columns
+        missing = 1 - float(column.seen.mean()) if len(column.values) else 0.0
+        bins = bins_of(column, least) if compared else ColumnBins()
+        about = ColumnImportance(j, column.name, column.kind, float(shares[j]), float(corrected[j]), missing, bins)
+        listed.append(about)
+        if compared:
+            values = _CountedValues(column, bins)
+            raw += [_contrast(about, values, labels, k, centers[k]) for k in range(found.n_clusters)]
+    clusters: list[list[Contrast]] = [[] for _ in range(found.n_clusters)]
+    for contrast, p_value in zip(raw, holm(np.array([contrast.p_value for contrast in raw])), strict=True):
+        p_value = np.maximum(p_value, corrected[contrast.column])  # NaN if either is
+        clusters[contrast.cluster].append(replace(contrast, p_value=float(p_value)))
+    ordered = tuple(tuple(sorted(of, key=lambda contrast: -contrast.separation)) for of in clusters)
+    return Contrasts(tuple(listed), ordered, len(labels))
 
 
 def importances_of(columns: Sequence[TableColumn], labels: Labels) -> tuple[Real, Real]:
@@ -303,40 +281,21 @@ def importances_of(columns: Sequence[TableColumn], labels: Labels) -> tuple[Real
     return shares, p_values
 
 
-def _listed(position: int, column: TableColumn, importance: float, p_value: float, least: int) -> ColumnImportance:
-    """A column with its bins of at least so many values; without any for 0."""
-    missing = 1 - float(column.seen.mean()) if len(column.values) else 0.0
-    bins = bins_of(column, least) if least else ColumnBins()
-    return ColumnImportance(position, column.name, column.kind, importance, p_value, missing, bins)
-
-
-def _in_order(raw: list[Contrast], of_columns: Real, n_clusters: int) -> tuple[tuple[Contrast, ...], ...]:
-    """For each cluster its contrasts with corrected p-values, the largest separation first."""
-    p_values = holm(np.array([contrast.p_value for contrast in raw]))
-    found: list[list[Contrast]] = [[] for _ in range(n_clusters)]
-    for contrast, p_value in zip(raw, p_values, strict=True):
-        p_value = np.maximum(p_value, of_columns[contrast.column])  # NaN if either is
-        found[contrast.cluster].append(replace(contrast, p_value=float(p_value)))
-    return tuple(tuple(sorted(of, key=lambda contrast: -contrast.separation)) for of in found)
-
-
-def _contrast(about: ColumnImportance, values: CountedValues, labels: Labels, of: tuple[int, Real]) -> Contrast:
-    """Compare a cluster, given as its number and its centre, with all other rows."""
-    member = labels == of[0]
+def _contrast(about: ColumnImportance, values: _CountedValues, labels: Labels, k: int, center: Real) -> Contrast:
+    """Compare cluster `k` with all other rows."""
+    member = labels == k
     n = int(np.count_nonzero(member))
+    m = len(member) - n
     counts = values.split(member)
-    here, there = values.side(counts[0], n), values.side(counts[1], len(member) - n)
-    missing = None
-    if n and n < len(member):
-        missing = share_difference(n - here.n, n, len(member) - n - there.n, len(member) - n)
+    here, there = values.side(counts[0], n), values.side(counts[1], m)
+    missing = share_difference(n - here.n, n, m - there.n, m) if n and m else None
     effect, level, separation, limit, p_value = None, None, 0.0, np.nan, np.nan
-    if enough(here.n, n) and enough(there.n, len(member) - n):
+    if enough(here.n, n) and enough(there.n, m):
         effect, level, separation, limit, p_value = _compared(values.column, values.distinct, counts)
+    here, there = values.placed(here, counts[0], here, limit), values.placed(there, counts[1], here, limit)
     return Contrast(
-        of[0], about.position, about.name, about.kind, effect, level, about.bins.levels, separation,
-        limit, p_value, missing,
-        values.placed(here, counts[0], here, limit), values.placed(there, counts[1], here, limit),
-        model_center(values.column, of[1]),
+        k, about.position, about.name, about.kind, effect, level, about.bins.levels, separation, limit, p_value,
+        missing, here, there, model_center(values.column, center),
     )  # fmt: skip
 
 

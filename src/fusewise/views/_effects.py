@@ -10,18 +10,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import chdtrc, kolmogorov, ndtri
+from scipy.stats import rankdata
 
-from fusewise.kernels import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Mask, Real
 
 #: Probability that an interval contains the effect, and its quantile of the normal distribution.
 COVERAGE = 0.95
 QUANTILE = float(ndtri((1 + COVERAGE) / 2))
-
 #: Significance level of corrected p-values.
 LEVEL = 0.01
-
-DELTA, SHARE = "Cliff's delta", "difference in share"
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,6 @@ def cliffs_delta(inside: Index, outside: Index) -> Effect:
         (d - d³ ± z s sqrt((1 - d²)² + z² s²)) / (1 - d² + z² s²).
 
     Without any overlap s is 0; the limit is then the exact one of n successes out of n for the smaller sample.
-
-    Parameters
-    ----------
-    inside, outside : counts of each distinct value, in increasing order.
     """
     n, m = int(inside.sum()), int(outside.sum())
     below, above = np.cumsum(outside) - outside, np.cumsum(inside)
@@ -81,7 +76,7 @@ def cliffs_delta(inside: Index, outside: Index) -> Effect:
         scale = 1 - delta**2 + wide
         low, high = ((delta - delta**3 + sign * half) / scale for sign in (-1, 1))
     parts = area - ties / 2, 1 - area - ties / 2
-    return Effect(DELTA, delta, parts, error, max(float(low), -1.0), min(float(high), 1.0))
+    return Effect("Cliff's delta", delta, parts, error, max(float(low), -1.0), min(float(high), 1.0))
 
 
 def _variance(values: Real, counts: Index) -> float:
@@ -101,7 +96,7 @@ def share_difference(inside: int, n: int, outside: int, m: int) -> Effect:
     error = (p * (1 - p) / n + q * (1 - q) / m) ** 0.5
     low = p - q - float(np.hypot(p - p_low, q_high - q))
     high = p - q + float(np.hypot(p_high - p, q - q_low))
-    return Effect(SHARE, p - q, (p, q), error, low, high)
+    return Effect("difference in share", p - q, (p, q), error, low, high)
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
@@ -131,25 +126,23 @@ def gap_p_value(gap: float, n: int, m: int) -> float:
 
 def chi_square_p_value(counts: Index) -> float:
     """p-value of Pearson's chi-square test of independence in a table of counts; NaN if nothing can differ."""
-    counts = _without_empty(counts)
+    counts, statistic = _chi_square(counts)
     degrees = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    return float(chdtrc(degrees, _chi_square(counts))) if min(counts.shape) > 1 else np.nan
+    return float(chdtrc(degrees, statistic)) if min(counts.shape) > 1 else np.nan
 
 
 def cramers_v_squared(counts: Index) -> float:
     """Cramér's V², chi² / (n min(rows - 1, columns - 1)); for two columns the eta² of one of them as 0/1."""
-    counts = _without_empty(counts)
+    counts, statistic = _chi_square(counts)
     least = min(counts.shape) - 1
-    return _chi_square(counts) / (int(counts.sum()) * least) if least > 0 else 0.0
+    return statistic / (int(counts.sum()) * least) if least > 0 else 0.0
 
 
-def _chi_square(counts: Index) -> float:
+def _chi_square(counts: Index) -> tuple[Index, float]:
+    """The counts without empty rows and columns, and Pearson's X²."""
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(int(counts.sum()), 1)
-    return float((np.square(counts - expected) / expected).sum())
-
-
-def _without_empty(counts: Index) -> Index:
-    return counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    return counts, float((np.square(counts - expected) / expected).sum())
 
 
 def between_groups(table: Real, labels: Labels) -> tuple[Real, Real]:
@@ -157,62 +150,30 @@ def between_groups(table: Real, labels: Labels) -> tuple[Real, Real]:
 
     eta² = sum_k n_k (m_k - m)² / sum_i (x_i - m)² is the share of the variance that is between the groups, 0 for a
     constant column. H = (n - 1) eta² of the ranks, which corrects for ties; the p-value is NaN if nothing can differ.
-
-    Parameters
-    ----------
-    table : N x P; NaN if missing.
-    labels : group of each row, from 0.
+    `table` is N x P, NaN if missing; `labels` are from 0.
     """
-    seen = ~np.isnan(table.T)
-    column, row = np.nonzero(seen)
-    groups = _Groups(column, labels[row], table.shape[1])
-    values = table.T[seen]
-    counts = np.bincount(column, minlength=table.shape[1])
-    share = groups.eta_squared(groups.ranks(values))
-    degrees = groups.n_groups - 1
-    tested = (degrees > 0) & (share[1] > 0)
-    with np.errstate(invalid="ignore"):
-        p_values = np.where(tested, chdtrc(np.maximum(degrees, 1), (counts - 1) * share[0]), np.nan)
-    return groups.eta_squared(values)[0], p_values
+    n, width = len(labels), int(labels.max(initial=-1)) + 1
+    groups = csr_array((np.ones(n), (labels, np.arange(n))), shape=(width, n))
+    counts = groups @ (~np.isnan(table)).astype(float)
+    share, varies = _eta_squared(table, groups, counts)[0], np.zeros(table.shape[1], bool)
+    p_values = np.full(table.shape[1], np.nan)
+    degrees, n_values = np.count_nonzero(counts, axis=0) - 1, counts.sum(axis=0)
+    if n:
+        ranked, varies = _eta_squared(rankdata(table, axis=0, nan_policy="omit"), groups, counts)
+        tested = varies & (degrees > 0)
+        p_values[tested] = chdtrc(degrees[tested], (n_values[tested] - 1) * ranked[tested])
+    return np.where(varies, share, 0.0), p_values
 
 
-class _Groups:
-    """Observed entries of many columns one after another, with the group of each."""
-
-    def __init__(self, column: Index, label: Labels, n_columns: int) -> None:
-        self.column, self.n_columns = column, n_columns
-        self.width = int(label.max(initial=0)) + 1
-        self.cell = column * self.width + label
-        self.counts = np.bincount(column, minlength=n_columns)
-        self.cell_counts = np.bincount(self.cell, minlength=n_columns * self.width)
-
-    @property
-    def n_groups(self) -> Index:
-        """Number of groups with an entry in each column."""
-        return np.asarray((self.cell_counts > 0).reshape(self.n_columns, self.width).sum(axis=1))
-
-    def ranks(self, values: Real) -> Real:
-        """Ranks within each column; tied values share the mean of theirs."""
-        order = np.lexsort((values, self.column))
-        ordered, column = values[order], self.column[order]
-        first = np.ones(len(order), bool)
-        first[1:] = (ordered[1:] != ordered[:-1]) | (column[1:] != column[:-1])
-        tie = np.cumsum(first) - 1
-        place = np.arange(len(order)) - (np.cumsum(self.counts) - self.counts)[column]
-        found = np.empty(len(order))
-        found[order] = (np.bincount(tie, place) / np.maximum(np.bincount(tie), 1))[tie] if len(order) else 0.0
-        return found
-
-    def eta_squared(self, values: Real) -> tuple[Real, Real]:
-        """eta² of each column, and its largest distance from the mean."""
-        away = values - (np.bincount(self.column, values, self.n_columns) / np.maximum(self.counts, 1))[self.column]
-        largest = np.zeros(self.n_columns)
-        np.maximum.at(largest, self.column, np.abs(away))
-        away = away / np.where(largest > 0, largest, 1.0)[self.column]  # so that squares neither overflow nor vanish
-        whole = np.bincount(self.column, np.square(away), self.n_columns)
-        sums = np.bincount(self.cell, away, self.n_columns * self.width)
-        between = (np.square(sums) / np.maximum(self.cell_counts, 1)).reshape(self.n_columns, self.width).sum(axis=1)
-        return np.where(largest > 0, between / np.where(whole > 0, whole, 1.0), 0.0), largest
+def _eta_squared(table: Real, groups: csr_array, counts: Real) -> tuple[Real, Mask]:
+    """eta² of each column, and whether it varies; `groups` is K x N with ones, `counts` are those of the values."""
+    seen = ~np.isnan(table)
+    away = np.where(seen, table, 0.0)
+    away = np.where(seen, away - away.sum(axis=0) / np.maximum(counts.sum(axis=0), 1), 0.0)
+    largest = np.abs(away).max(axis=0, initial=0.0)
+    away /= np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
+    between = (np.square(groups @ away) / np.maximum(counts, 1)).sum(axis=0)
+    return between / np.maximum(np.square(away).sum(axis=0), 1e-300), largest > 0
 
 
 def holm(p_values: Real) -> Real:

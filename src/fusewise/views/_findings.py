@@ -19,9 +19,9 @@ from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries
 from fusewise.support import InputError
 from fusewise.tables import Cells
+from fusewise.views._certainty import KnownLabels, compare_labels
 from fusewise.views._columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
-from fusewise.views._known_labels import KnownLabels, compare_labels
 from fusewise.views._layouts import Plane, fit_plane
 from fusewise.views._rules import ClusterRule, rules_of
 from fusewise.views._sentences import ClusterDescription, describe_clusters
@@ -37,14 +37,7 @@ ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "rules", "described", "
 
 @dataclass(frozen=True, eq=False)
 class TableOrigin:
-    """Where a table came from, if it was read from a file.
-
-    Attributes
-    ----------
-    columns : the columns used for clustering.
-    read : all columns and how each was read.
-    classes : name of the column of known classes, and its cells; None if there is none.
-    """
+    """The columns of a table: those used for clustering, how all were read, and known classes by name and cells."""
 
     columns: tuple[TableColumn, ...]
     read: ColumnsRead
@@ -53,47 +46,33 @@ class TableOrigin:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The result of a model. Complex columns are split into two real ones.
+    """The result of a model. Complex columns are split into two real ones."""
 
-    Attributes
-    ----------
-    names, features : names of the rows, and of the features of the model.
-    origin : the columns of the user's table, and how each was read.
-    values : the features, N x P; NaN if missing.
-    labels, confidence : of the rows; confidence is None if the model has none.
-    centers : cluster centres, K x P.
-    unit : unit of length in each column, P: its standard deviation (of a category that of all its levels together,
-        so that it counts as much as a number, and a rare level no more than a frequent one), or 1 for
-        ``PenalizedFusion``.
-    shift, scale : P; the user's units are value * scale + shift.
-    shares : P, whether a feature is a level of a category; its centre is then the share of that level.
-    drawn : indices of the rows to draw: all rows with an observed entry, or a sample of them.
-    completed, fused : of the drawn rows: with missing values filled in by the model, and their centres.
-    path : the candidates the result was chosen from.
-    model : the estimator.
-    remarks : notes on the fit that are to be shown beside the result.
-    rows : whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are.
-    given_names : names of the clusters instead of those made from what sets them apart; empty for the latter.
-    """
-
+    # names of the rows, and of the features of the model
     names: tuple[str, ...]
     features: tuple[str, ...]
-    origin: TableOrigin
-    values: Real
+    origin: TableOrigin  # the columns of the user's table, and how each was read
+    values: Real  # the features, N x P; NaN if missing
+    # of the rows; confidence is None if the model has none
     labels: Labels
     confidence: Real | None
-    centers: Real
+    centers: Real  # cluster centres, K x P
+    # unit of length in each column, P: its standard deviation (of a category that of all its levels together, so that
+    # it counts as much as a number, and a rare level no more than a frequent one), or 1 for ``PenalizedFusion``
     unit: Real
+    # P; the user's units are value * scale + shift
     shift: Real
     scale: Real
-    shares: Mask
-    drawn: Index
+    shares: Mask  # P, whether a feature is a level of a category; its centre is then the share of that level
+    drawn: Index  # indices of the rows to draw: all rows with an observed entry, or a sample of them
+    # of the drawn rows: with missing values filled in by the model, and their centres
     completed: Real
     fused: Real
-    path: Choice | FusionPath | None
-    model: Any
-    remarks: tuple[str, ...] = ()
-    rows: bool = True
+    path: Choice | FusionPath | None  # the candidates the result was chosen from
+    model: Any  # the estimator
+    remarks: tuple[str, ...] = ()  # notes on the fit that are to be shown beside the result
+    rows: bool = True  # whether rows may be shown one by one; if not, only groups of at least `LEAST_VALUES` are
+    # names of the clusters instead of those made from what sets them apart; empty for the latter
     given_names: tuple[str, ...] = ()
 
     @cached_property
@@ -135,6 +114,17 @@ class Findings:
     def blank(self) -> Index:
         """Rows with nothing observed."""
         return np.flatnonzero(~self.mask.any(axis=1))
+
+    @property
+    def n_outliers(self) -> int:
+        """Number of rows in no cluster, but for those with nothing observed."""
+        return int(np.count_nonzero(self.labels < 0)) - len(self.blank)
+
+    @cached_property
+    def looked_at(self) -> Index:
+        """The rows on which the clusters of the default method were computed, in its order."""
+        assert isinstance(self.path, Choice)
+        return np.setdiff1d(np.arange(len(self.labels)), self.blank, assume_unique=True)[self.path.rows]
 
     @cached_property
     def sizes(self) -> Index:
@@ -213,7 +203,7 @@ def read_findings(
     origin: TableOrigin | None = None,
     most_drawn: int = MOST_DRAWN,
 ) -> Findings:
-    """Read a fitted ``FusionClustering``.
+    """Read a fitted model.
 
     Parameters
     ----------
@@ -224,7 +214,13 @@ def read_findings(
     origin : the columns and how they were read, if the table came from a file; by default those of the model.
     most_drawn : maximum number of rows drawn.
     """
-    entries = _all_rows(model)
+    check_is_fitted(model)
+    if "_stream" in vars(model):
+        raise InputError(
+            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
+            "fit a new model to the rows to be shown"
+        )
+    entries: Entries = model.observations_.dense()
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     encoder = getattr(model, "encoder_", None)
@@ -233,19 +229,26 @@ def read_findings(
     shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or known)
     fractions = np.zeros(p, bool) if encoder is None else encoder.shares
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
-    completed = _completed(model, entries.take(drawn), drawn)
+    some, by_default = entries.take(drawn), isinstance(model.path_, Choice)
+    completed = some.fill(model.path_.completed(some) if by_default else np.asarray(model.fused_)[drawn])
     values = np.where(entries.mask, entries.values, np.nan)
-    unit = _spread(entries) if isinstance(model.path_, Choice) else np.ones(p)
+    unit = _spread(entries) if by_default else np.ones(p)
     centers, fused = np.asarray(model.cluster_centers_), np.asarray(model.fused_)[drawn]
     if np.iscomplexobj(values):
         values[~entries.mask] = complex(np.nan, np.nan)
         columns = tuple(f"{name} ({part})" for part in ("real", "imaginary") for name in columns)
-        values, centers, fused, completed = (_side_by_side(part) for part in (values, centers, fused, completed))
+        values, centers, fused, completed = (
+            np.hstack([part.real, part.imag]) for part in (values, centers, fused, completed)
+        )
         unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
         fractions = np.tile(fractions, 2)
-    origin = origin or _in_memory(columns_of_model(encoder, values.astype(float) * scale + shift, columns))
-    if isinstance(model.path_, Choice):
-        unit = _by_column(unit, origin.columns)
+    if origin is None:
+        used = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
+        origin = TableOrigin(used, columns_in_memory(used))
+    if by_default:  # that of a column: sqrt(sum_j s_j²) over the features j that encode it
+        for column in origin.columns:
+            where = slice(*column.features)
+            unit[where] = np.sqrt(np.square(unit[where]).sum())
     return Findings(
         names=rows,
         features=columns,
@@ -263,23 +266,8 @@ def read_findings(
         fused=fused.astype(float),
         path=model.path_,
         model=model,
+        given_names=tuple(getattr(model, "cluster_names_", ())),
     )
-
-
-def _all_rows(model: Any) -> Entries:
-    """The table that a model was fitted to."""
-    check_is_fitted(model)
-    if "_stream" in vars(model):
-        raise InputError(
-            "reports and plots need all rows, and a model that learnt by partial_fit holds only a sample of them: "
-            "fit a new model to the rows to be shown"
-        )
-    entries: Entries = model.observations_.dense()
-    return entries
-
-
-def _in_memory(columns: tuple[TableColumn, ...]) -> TableOrigin:
-    return TableOrigin(columns, columns_in_memory(columns))
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
@@ -315,28 +303,7 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
     return seen[np.sort(np.concatenate(kept))]
 
 
-def _completed(model: Any, entries: Entries, rows: Index) -> npt.NDArray[Any]:
-    """Rows with missing values filled in from the clusters, as in ``FusionImputer``."""
-    if isinstance(model.path_, Choice):
-        return entries.fill(model.path_.completed(entries))
-    return entries.fill(np.asarray(model.fused_)[rows])
-
-
 def _spread(entries: Entries) -> Real:
     """Standard deviation of the observed entries of each column; 1 for a constant column."""
     squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
     return np.where(squares > 0, np.sqrt(squares), 1.0)
-
-
-def _by_column(unit: Real, columns: Sequence[TableColumn]) -> Real:
-    """The unit of each feature: that of its column, sqrt(sum_j s_j²) over the features j that encode it."""
-    units = unit.copy()
-    for column in columns:
-        where = slice(*column.features)
-        units[where] = np.sqrt(np.square(unit[where]).sum())
-    return units
-
-
-def _side_by_side(table: npt.NDArray[Any]) -> Real:
-    """Real parts followed by imaginary parts."""
-    return np.hstack([table.real, table.imag])

@@ -17,17 +17,9 @@ from fusewise.observations import Entries
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """y = ((x / unit) - mean) A', the two directions in which the rows vary most.
+    """y = ((x / unit) - mean) A', the two directions A, orthonormal, in which the rows vary most.
 
-    If columns were made symmetric, these take the place of x / unit.
-
-    Attributes
-    ----------
-    unit : P, unit of length in each column.
-    mean : P, in those units.
-    axes : 2 x P, orthonormal rows (a row of zeros where there is no second direction).
-    shares : 2, fraction of the variance along each axis.
-    units : those of the clusters, if columns were made symmetric.
+    `shares` are the fractions of the variance along each; columns made symmetric (by `units`) replace x / unit.
     """
 
     unit: Real
@@ -76,17 +68,9 @@ LONGEST, SPREAD = 3.0, 10.0
 
 
 def neighbour_layout(rows: Real, start: Real, most_laid: int = MOST_LAID) -> Real:
-    """Lay out rows in a plane.
+    """Lay out rows, N x P in comparable units, in a plane, from a first layout such as the principal components.
 
-    Parameters
-    ----------
-    rows : N x P complete table in comparable units.
-    start : N x 2 first layout, such as the principal components.
-    most_laid : of more rows so many are laid out, and the others are placed among their neighbours.
-
-    Returns
-    -------
-    N x 2 coordinates.
+    Of more than `most_laid` rows so many are laid out, and the others are placed among their neighbours.
     """
     n = len(rows)
     if n <= NEIGHBOURS:

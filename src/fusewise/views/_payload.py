@@ -12,18 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic.alternatives import Alternative
-from fusewise.kernels import Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
 from fusewise.views._columns import TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast, Contrasts
 from fusewise.views._findings import Findings
 from fusewise.views._layouts import neighbour_layout
-from fusewise.views._missingness import Missingness, compare_missingness
 from fusewise.views._palette import COLOURS, OUTLIER, SYMBOLS
-from fusewise.views._profile import ObservedCenters, Profile, profile_of
+from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
 from fusewise.views._rules import python_module, sql_script
-from fusewise.views._trees import Branches, RowTree, Step, row_tree
+from fusewise.views._trees import RowTree, row_tree
 
 #: Array types available in browsers.
 KINDS: dict[str, np.dtype[Any]] = {
@@ -72,14 +71,7 @@ def to_json(data: Any) -> str:
 
 
 def completed_cells(column: TableColumn, expected: Real, rows: Any) -> Real:
-    """Values of some rows, or positions of levels; missing ones are those expected by the model.
-
-    Parameters
-    ----------
-    column : the column.
-    expected : what the model expects of the features of the column in these rows, in the user's units.
-    rows : the rows.
-    """
+    """Values of some rows, or positions of levels; missing ones are those expected of the column's features."""
     cells: Real = column.values[rows].copy()
     gaps = np.isnan(cells)
     if not gaps.any():
@@ -104,52 +96,29 @@ def _as_the_column_has_them(column: TableColumn, values: Real) -> Real:
     return np.asarray(ranges.confined(values)[:, 0])
 
 
-def packed_column(found: Findings, column: TableColumn, expected: Real) -> dict[str, Any]:
-    """A column of the drawn rows for the page; `expected` are the features of these rows in the user's units."""
-    cells = completed_cells(column, expected[:, slice(*column.features)], found.drawn)
-    if column.levels:
-        return {"name": column.name, "levels": list(map(str, column.levels)), "values": packed_whole(cells.astype(int))}
-    return {"name": column.name, "values": packed_numbers(cells)}
-
-
-def observed_cells(found: Findings, columns: tuple[TableColumn, ...]) -> Mask:
-    """Whether each cell of the drawn rows was observed."""
-    return np.column_stack([column.seen[found.drawn] for column in columns])
-
-
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """A partition of the rows and what there is to say about it.
-
-    Attributes
-    ----------
-    found : the findings with the labels and centres of this partition.
-    is_result : whether it is the result of the model.
-    """
+    """A partition of the rows, the result of the model or another one, and what there is to say about it."""
 
     found: Findings
-    is_result: bool
 
     @cached_property
     def profile(self) -> Profile:
-        """Its centres by feature."""
         return profile_of(self.found)
 
     @cached_property
     def observed(self) -> ObservedCenters:
-        """Means and medians of its observed values."""
         return ObservedCenters.of(self.found.values, self.found.labels, self.found.n_clusters)
 
     @cached_property
     def missing(self) -> Missingness:
-        """Its missing values."""
         return compare_missingness(self.found)
 
 
 def partitions_of(found: Findings) -> list[Partition]:
     """The result, then its alternatives by their number of clusters."""
     others = sorted(found.alternatives, key=lambda other: other.n_clusters)
-    return [Partition(found, True), *(Partition(_with(found, other), False) for other in others)]
+    return [Partition(found), *(Partition(_with(found, other)) for other in others)]
 
 
 def _with(found: Findings, other: Alternative) -> Findings:
@@ -170,12 +139,7 @@ LEFT_OUT, MARGIN = 0.002, 0.06
 MOST_DEVIATION = 3.0
 
 
-def payload(
-    partitions: list[Partition],
-    branches: Branches | None,
-    curve: tuple[tuple[float, float], ...],
-    file: str,
-) -> dict[str, Any]:
+def payload(partitions: list[Partition], file: str) -> dict[str, Any]:
     """All data used by the scripts of the page; `file` names the files it offers."""
     result = partitions[0]
     found = result.found
@@ -190,26 +154,18 @@ def payload(
         "features": found.features if found.rows else (),
         "shares": found.shares.tolist(),
         "partitions": [_partition(partition, places, file) for partition in partitions],
-        "trail": _trail(found),
-        "tree": None if branches is None or not found.rows else _tree(branches),
         "table": _table(found, row_tree(found, result.profile)) if found.rows else None,
-        "curve": curve,
     }
 
 
 def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     labels = found.labels[found.drawn]
-    shares, of_what = [f"{share:.0%} of the variance" for share in found.plane.shares], found.plane.of_what
+    axes = [
+        f"{which} principal component{found.plane.of_what} ({share:.0%} of the variance)"
+        for which, share in zip(("first", "second"), found.plane.shares, strict=True)
+    ]
     words: dict[str, dict[str, Any]] = {
-        "components": {
-            "axes": [
-                f"{which} principal component{of_what} ({share})"
-                for which, share in zip(("first", "second"), shares, strict=True)
-            ],
-            "lines": True,
-            "ticks": True,
-            "note": "",
-        },
+        "components": {"axes": axes, "lines": True, "ticks": True, "note": ""},
         "neighbours": {
             "axes": ["", ""],
             "lines": False,
@@ -217,24 +173,16 @@ def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
             "note": "Similar rows are side by side; the axes have no unit, and distances between groups mean little.",
         },
     }
-    ends = found.plane.project(found.fused)
-    shared = np.allclose(ends, found.plane.project(found.centers)[labels]) if (labels >= 0).all() else _share(found)
+    ends, inside = found.plane.project(found.fused), labels >= 0
+    own = not np.allclose(ends[inside], found.plane.project(found.centers)[labels[inside]])
     maps = []
     for key, points in places.items():
         shown = points if found.rows else points[:0]
         columns = {"x": packed(shown[:, 0], "f4"), "y": packed(shown[:, 1], "f4")}
-        if key == "components" and not shared and found.rows:  # by the paper's algorithm each row has its own centre
+        if key == "components" and own and found.rows:  # by the paper's algorithm each row has its own centre
             columns |= {"endX": packed(ends[:, 0], "f4"), "endY": packed(ends[:, 1], "f4")}
-        hubs = _hubs(found, key, points)
-        maps.append({"key": key, "frame": _frame(points, labels, hubs)} | words[key] | columns)
+        maps.append({"key": key, "frame": _frame(points, labels, _hubs(found, key, points))} | words[key] | columns)
     return maps
-
-
-def _share(found: Findings) -> bool:
-    """Whether the rows of a cluster share its centre."""
-    labels = found.labels[found.drawn]
-    inside = labels >= 0
-    return bool(np.allclose(found.fused[inside], found.centers[labels[inside]]))
 
 
 def _hubs(found: Findings, key: str, points: Real) -> Real:
@@ -242,11 +190,10 @@ def _hubs(found: Findings, key: str, points: Real) -> Real:
     if key == "components":
         return found.plane.project(found.centers)
     labels = found.labels[found.drawn]
-    empty = np.full(2, np.nan)
-    medians = [
-        np.median(points[labels == k], axis=0) if (labels == k).any() else empty for k in range(found.n_clusters)
-    ]
-    return np.asarray(np.nan_to_num(np.array(medians).reshape(-1, 2)))
+    hubs = np.zeros((found.n_clusters, 2))
+    for k in np.unique(labels[labels >= 0]):
+        hubs[k] = np.median(points[labels == k], axis=0)
+    return hubs
 
 
 def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
@@ -260,39 +207,42 @@ def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
 
 def _rows(found: Findings) -> dict[str, Any]:
     """Names and cells of the drawn rows; of wide tables only the columns that separate the clusters best."""
-    order = [column.position for column in found.contrasts.columns]
     if not found.rows:
         empty = {"names": [], "columns": [], "observed": packed_bits(np.zeros(0, bool)), "telling": [], "hidden": 0}
         return empty | {"confidence": None}
-    most = max(1, MOST_ENTRIES // max(len(found.drawn), 1))
-    kept = sorted(order[:most])
-    columns = tuple(found.columns[j] for j in kept)
-    expected = found.shown(found.completed)
+    order = [column.position for column in found.contrasts.columns]
+    kept = sorted(order[: max(1, MOST_ENTRIES // max(len(found.drawn), 1))])
+    columns, expected = [found.columns[j] for j in kept], found.shown(found.completed)
     place = {position: j for j, position in enumerate(kept)}
     return {
         "names": [found.names[i] for i in found.drawn],
-        "columns": [packed_column(found, column, expected) for column in columns],
-        "observed": packed_bits(observed_cells(found, columns)),
+        "columns": [packed_column(column, expected[:, slice(*column.features)], found.drawn) for column in columns],
+        "observed": packed_bits(np.column_stack([column.seen[found.drawn] for column in columns])),
         "telling": [place[position] for position in order if position in place],
         "hidden": len(order) - len(kept),
         "confidence": None if found.confidence is None else packed(found.confidence[found.drawn], "f4"),
     }
 
 
+def packed_column(column: TableColumn, expected: Real, rows: Index) -> dict[str, Any]:
+    """A column of the drawn rows; `expected` is what the model expects of its features, in the user's units."""
+    cells = completed_cells(column, expected, rows)
+    if column.levels:
+        return {"name": column.name, "levels": list(map(str, column.levels)), "values": packed_whole(cells.astype(int))}
+    return {"name": column.name, "values": packed_numbers(cells)}
+
+
 def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict[str, Any]:
-    found = partition.found
-    base = {key: _hubs(found, key, points) for key, points in places.items()}
+    found, observed = partition.found, partition.observed
     few = found.sizes < (0 if found.rows else LEAST_VALUES)  # the centre of a few rows is nearly a row
-    observed = partition.observed
+    hubs = {key: _hubs(found, key, points).round(6).tolist() for key, points in places.items()}
     centers = {"centers": found.centers, "means": observed.means, "medians": observed.medians} if found.rows else {}
     return {
         "labels": packed_whole(found.labels[found.drawn if found.rows else []]),
         "sizes": found.sizes.tolist(),
         "names": [described.name for described in found.described],
-        "outliers": int(np.count_nonzero(found.labels < 0)) - len(found.blank),
-        "hubs": {
-            key: [None if few[k] else hub for k, hub in enumerate(hubs.round(6).tolist())] for key, hubs in base.items()
-        },
+        "outliers": found.n_outliers,
+        "hubs": {key: [None if few[k] else hub for k, hub in enumerate(of)] for key, of in hubs.items()},
         **{name: packed_numbers(found.shown(of).ravel()) for name, of in centers.items()},
         "profile": _profile(partition),
         "missing": _missing(partition.missing) if found.rows else None,
@@ -317,8 +267,8 @@ def _contrasts(contrasts: Contrasts, *, rows: bool) -> dict[str, Any]:
 
 
 def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
-    effect = contrast.effect
-    inside, outside = contrast.inside, contrast.outside
+    effect, inside, outside = contrast.effect, contrast.inside, contrast.outside
+    numbers = [] if effect is None else [round(v, 3) for v in (effect.value, effect.low, effect.high)]
     return {
         "column": column,
         "inside": inside.counts,
@@ -327,49 +277,13 @@ def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
         "missing": [round(inside.missing, 4), round(outside.missing, 4)],
         "median": [_short(inside.median), _short(outside.median)],
         "level": contrast.level,
-        "effect": None
-        if effect is None
-        else [effect.name, *(round(v, 3) for v in (effect.value, effect.low, effect.high))],
+        "effect": None if effect is None else [effect.name, *numbers],
         "differs": contrast.differs,
     }
 
 
-def _trail(found: Findings) -> dict[str, Any]:
-    if not found.rows:
-        return {"steps": [], "rows": None, "chosen": None}
-    trail = found.trail
-    return {
-        "steps": [_step(step) for step in trail.steps],
-        "rows": None if len(trail.rows) == len(found.drawn) else packed(trail.rows, "i4"),
-        "chosen": trail.chosen,
-    }
-
-
-def _step(step: Step) -> dict[str, Any]:
-    """A step: single rows need no centre, groups share one, and otherwise the place of every row is stored."""
-    numbers: dict[str, Any] = {
-        "clusters": step.n_clusters,
-        "groups": step.n_groups,
-        "lam": step.lam,
-        "criterion": step.criterion,
-    }
-    if step.n_clusters == 0 and step.centers is not None:
-        return numbers
-    numbers["labels"] = packed_whole(step.labels)
-    if step.centers is None:
-        return numbers | {"places": packed(step.places, "f4")}
-    return numbers | {"centers": packed(step.centers, "f4")}
-
-
-def _tree(branches: Branches) -> dict[str, Any]:
-    joins = [
-        {"left": j.left, "right": j.right, "lam": j.lam, "step": j.step, "clusters": j.clusters} for j in branches.joins
-    ]
-    return {"sizes": branches.sizes, "clusters": branches.clusters, "joins": joins}
-
-
 def _table(found: Findings, table: RowTree) -> dict[str, Any]:
-    """The ordered heat map: cells from 1 (-3 standard deviations) to 255 (+3), 0 if missing."""
+    """The heat map: cells from 1 (-3 standard deviations) to 255 (+3), 0 if missing."""
     scaled = 128 + 127 * np.clip(table.deviations / MOST_DEVIATION, -1, 1)
     joins = [(*j.left, *j.right, j.groups, j.lam, j.begin, j.end) for j in table.joins]
     return {

@@ -30,9 +30,8 @@ from fusewise.views._canvas import (
     on_axes,
 )
 from fusewise.views._findings import Findings, read_findings
-from fusewise.views._missingness import Missingness, compare_missingness
 from fusewise.views._palette import COLOURS, colour
-from fusewise.views._profile import profile_of
+from fusewise.views._profile import Missingness, compare_missingness, profile_of
 from fusewise.views._trees import MOST_FEATURES, MOST_ROWS, Branches, ClusterMap, branches_of, cluster_map_of
 
 #: Lines are drawn for so many rows at most, and a tooltip names so many columns.
@@ -70,6 +69,9 @@ class _Display(ABC):
 class FusionMapDisplay(_Display):
     """Rows in two principal components of the completed table, each connected to its centre u_i.
 
+    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "rows" and "lines" to their centres,
+    for each cluster (outliers last), and "centers".
+
     Parameters
     ----------
     points : N x 2, coordinates of the rows.
@@ -78,11 +80,6 @@ class FusionMapDisplay(_Display):
     labels : cluster of each row; -1 for outliers.
     shares : fraction of the variance along each axis.
     tooltip : text that an interactive figure shows for a row of `points`, by its index; by default its number.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure of the plot.
-    artists_ : "rows" and "lines" to their centres, for each cluster (outliers last), and "centers".
 
     Examples
     --------
@@ -153,14 +150,11 @@ class ClusterMapDisplay(_Display):
     Clusters that are close in the merge tree are adjacent, rows within a cluster are in the order of the tree, outliers
     come last, and similar columns are side by side. A category is one column per level.
 
+    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "cells", the heat map.
+
     Parameters
     ----------
     cells : the table in the order in which it is drawn.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure of the plot.
-    artists_ : "cells", the heat map.
     """
 
     cells: ClusterMap
@@ -239,17 +233,14 @@ class ProfileDisplay(_Display):
 
     Hatched cells have too few observed values.
 
+    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "cells", the heat map.
+
     Parameters
     ----------
     effects : K x P, Cliff's delta, or for a level of a category the difference in its share; NaN if too few values.
     telling : P, fraction of each feature's variance that is between the clusters.
     features : names of the features.
     sizes : number of rows in each cluster.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure of the plot.
-    artists_ : "cells", the heat map.
     """
 
     effects: Real
@@ -298,14 +289,11 @@ class ProfileDisplay(_Display):
 class MissingnessDisplay(_Display):
     """Map of observed (shaded) and missing (white) values; * marks columns whose missingness depends on the cluster.
 
+    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "cells", the map.
+
     Parameters
     ----------
     missing : the map and the tests.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure of the plot.
-    artists_ : "cells", the map.
     """
 
     missing: Missingness
@@ -335,6 +323,9 @@ class MissingnessDisplay(_Display):
 class FusionPathDisplay(_Display):
     """Criterion (left axis) and number of groups (right axis) at each step, with lam increasing to the right.
 
+    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "criterion" and "groups", a line
+    each.
+
     Parameters
     ----------
     groups : number of groups at each step, including single rows.
@@ -342,11 +333,6 @@ class FusionPathDisplay(_Display):
     criteria : criterion at each step; NaN if not computed.
     chosen : step of the result.
     criterion_name : name of the criterion, for the axis label.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure of the plot.
-    artists_ : "criterion" and "groups", a line each.
     """
 
     groups: Real
@@ -397,15 +383,13 @@ class FusionPathDisplay(_Display):
 class DendrogramDisplay(_Display):
     """Dendrogram: which groups merge at which lam (strength of the fusion penalty), coloured by cluster.
 
+    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "joins", the lines of each join, and
+    "leaves", the marker of each group.
+
     Parameters
     ----------
     branches : leaves and joins.
     chosen : step of the result: joins up to it are drawn solid, later ones dotted.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure of the plot.
-    artists_ : "joins", the lines of each join, and "leaves", the marker of each group.
     """
 
     branches: Branches

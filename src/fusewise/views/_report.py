@@ -9,22 +9,17 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from fusewise.support import InputError, readable, refuse_to_overwrite, write_whole
-from fusewise.views import _certainty as certainty
 from fusewise.views import _provenance as provenance
 from fusewise.views import _sentences as words
-from fusewise.views._columns import TableColumn
+from fusewise.views._certainty import UNCERTAIN, cluster_confidence
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._description import how_sure
 from fusewise.views._findings import Findings, read_findings
 from fusewise.views._palette import SYMBOLS, colour, shape
 from fusewise.views._payload import Partition, partitions_of, payload, to_json
-from fusewise.views._provenance import promise_for
-from fusewise.views._sentences import value_words
-from fusewise.views._trees import branches_of
 
 #: Clusters and columns beyond the first so many are folded.
 MOST_CLUSTERS, MOST_COLUMNS = 12, 30
@@ -32,47 +27,23 @@ MOST_CLUSTERS, MOST_COLUMNS = 12, 30
 MOST_LINES, MOST_IMPORTANT = 20, 200
 
 
-def sheets(found: Findings) -> list[dict[str, Any]]:
-    """One sheet per cluster: its description, its rule, and how its columns differ from the other rows."""
-    return [
-        {
-            "number": described.cluster,
-            "title": described.title,
-            "size": described.size,
-            "colour": colour(described.cluster),
-            "symbol": SYMBOLS[shape(described.cluster)],
-            "sentence": described.sentence,
-            "rule": str(rule) if rule.conditions else None,
-            "precision": f"{rule.precision:.0%}",
-            "recall": f"{rule.recall:.0%}",
-            "sql": rule.as_sql("table"),
-            "python": rule.python_function(),
-            "lines": [_line(contrast, found) for contrast in of[:MOST_LINES] if found.rows or contrast.effect],
-            "n_columns": len(of),
-        }
-        for described, rule, of in zip(found.described, found.rules, found.contrasts.clusters, strict=True)
-    ]
-
-
 def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
     """A column of a cluster against the other rows."""
     effect, column = contrast.effect, found.columns[contrast.column]
     inside, outside = contrast.inside, contrast.outside
+    values, mean, center = ["–", "–"], "–", "–"
     if column.scaled:
-        medians = value_words(column, inside.median, outside.median)
-        means = readable(inside.mean)
+        values, mean = words.value_words(column, inside.median, outside.median), readable(inside.mean)
         center = readable(contrast.center[0]) if len(contrast.center) == 1 else "–"
-    else:
-        shares = _level_shares(contrast, column)
-        medians = (
-            [f"{contrast.level}: {shares[0]:.0%}", f"{shares[1]:.0%}"] if contrast.level is not None else ["–", "–"]
-        )
-        means, center = "–", f"{shares[2]:.0%}" if np.isfinite(shares[2]) and found.rows else "–"
+    elif effect is not None:
+        values = [f"{contrast.level}: {effect.parts[0]:.0%}", f"{effect.parts[1]:.0%}"]
+        place = list(map(str, column.levels)).index(str(contrast.level))
+        center = f"{contrast.center[place]:.0%}" if place < len(contrast.center) and found.rows else "–"
     return {
         "name": contrast.name,
-        "inside": medians[0],
-        "outside": medians[1],
-        "mean": means,
+        "inside": values[0],
+        "outside": values[1],
+        "mean": mean,
         "center": center,
         "effect": "–" if effect is None else _signed(effect.value),
         "interval": "" if effect is None else f"{_signed(effect.low)} to {_signed(effect.high)}",
@@ -82,82 +53,44 @@ def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
     }
 
 
-def _level_shares(contrast: Contrast, column: TableColumn) -> tuple[float, float, float]:
-    """Share of the level that differs most: inside, outside, and at the model's centre."""
-    if contrast.effect is None:
-        return np.nan, np.nan, np.nan
-    place = list(map(str, column.levels)).index(str(contrast.level))
-    center = contrast.center[place] if place < len(contrast.center) else np.nan
-    return (*contrast.effect.parts, center)
-
-
 def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
-
-
-def important_columns(found: Findings) -> list[dict[str, Any]]:
-    """Columns by how much they differ between the clusters."""
-    return [
-        {
-            "name": about.name,
-            "kind": about.kind,
-            "share": about.importance,
-            "p_value": None if np.isnan(about.p_value) else about.p_value,
-            "differs": about.differs,
-        }
-        for about in found.contrasts.columns[:MOST_IMPORTANT]
-    ]
-
-
-def columns_read(found: Findings) -> list[dict[str, Any]]:
-    """One line per column of the table: how it was read, or why it was left out."""
-    return [column.as_dict() | {"missing": f"{column.missing:.0%}"} for column in found.origin.read.columns]
 
 
 #: The scripts of the page, in order of their dependencies.
 SCRIPTS = (
     "data.js", "theme.js", "scales.js", "surface.js", "state.js", "export.js", "picture.js", "rows.js", "map.js",
-    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js", "path_charts.js",
-    "explorer.js", "main.js",
+    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js",
+    "main.js",
 )  # fmt: skip
 STYLES = ("style.css", "paper.css")
 WEB = files("fusewise.views") / "web"
 
 
-def _load() -> Any:
-    """Import Jinja2, or raise an ImportError that says how to install it."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
-    return jinja2
-
-
 def render(found: Findings, *, title: str, file: str, command: str | None = None, table: str | None = None) -> str:
     """Render the whole page.
 
-    Parameters
-    ----------
-    title : heading of the page.
-    file : name of the file, for the code that reproduces the report.
-    command : command that reproduces the report, instead of Python code.
-    table : name of the table, in the rules as SQL and in the names of the files that the page offers; by default that
-        of the file.
+    The code that reproduces it writes `file`, or is `command`; rules as SQL and files saved from the page are named
+    after `table`, or the file.
     """
-    jinja2 = _load()
+    try:
+        import jinja2
+        from markupsafe import Markup as markup
+    except ImportError as error:
+        raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
     option = "--n-clusters " if command else "n_clusters="
-    markup = jinja2.utils.markupsafe.Markup
-    partitions, branches, promised = partitions_of(found), branches_of(found), promise_for(found)
-    data = payload(partitions, branches, promised.curve, table or PurePath(file).stem)
+    partitions = partitions_of(found)
+    data = payload(partitions, table or PurePath(file).stem)
     # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: (WEB / name).read_text("utf-8")),
+        loader=jinja2.FunctionLoader(_ours),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["readable"] = readable
+    environment.globals |= {"colour": colour, "symbol": lambda k: SYMBOLS[shape(k)]}
     return str(
         environment.get_template("page.html").render(
             title=title,
@@ -177,52 +110,48 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             table_named=found.rows and data["table"]["named"],
             has_joins=found.rows and bool(data["table"]["joins"]["shape"][0]),
             sure=how_sure(found, option),
-            uncertain=certainty.UNCERTAIN,
-            rivals=certainty.rivals(found),
-            stable_clusters=certainty.stable_clusters(found),
+            uncertain=UNCERTAIN,
             known=found.known,
-            path_sentence=words.path_sentence(found),
-            criterion_name=found.trail.criterion_name,
-            steps=words.steps(found),
-            has_tree=branches is not None,
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
-            columns_read=columns_read(found),
-            promised=promised,
+            columns_read=found.origin.read.columns,
             convergence=provenance.convergence(found),
             settings=provenance.settings(found),
             versions=provenance.versions(),
             rerun=command or provenance.rerun(found, file),
             fingerprint=provenance.fingerprint(found) if found.rows else None,
             data=markup(to_json(data)),
-            style=markup(_ours(*STYLES)),
-            script=markup(_ours(*SCRIPTS)),
+            style=markup("\n".join(map(_ours, STYLES))),
+            script=markup("\n".join(map(_ours, SCRIPTS))),
         )
     )
 
 
 def _words(partition: Partition) -> dict[str, Any]:
     """What the template says about a partition."""
-    found = partition.found
+    found, contrasts = partition.found, partition.found.contrasts
     return {
         "n_clusters": found.n_clusters,
-        "clusters": words.clusters(found),
-        "sheets": sheets(found),
+        "described": found.described,
+        "confidence": [cluster_confidence(found, k) for k in range(found.n_clusters)],
+        "observed": [f"{found.seen[found.labels == k].mean():.0%}" if n else "–" for k, n in enumerate(found.sizes)],
+        "lines": [[_line(c, found) for c in of[:MOST_LINES] if found.rows or c.effect] for of in contrasts.clusters],
+        "n_contrasts": list(map(len, contrasts.clusters)),
         "has_confidence": found.confidence is not None,
-        "outliers": int((found.labels < 0).sum()) - len(found.blank),
+        "outliers": found.n_outliers,
         "profile_sentences": words.profile_sentences(found, partition.profile),
         "telling": words.telling(found, partition.profile, partition.observed),
-        "important": important_columns(found),
-        "n_compared": found.contrasts.n_rows,
+        "important": contrasts.columns[:MOST_IMPORTANT],
+        "n_compared": contrasts.n_rows,
         "missing_sentences": words.missing_sentences(found, partition.missing),
         "missing_columns": words.missing_columns(found, partition.missing),
         "map_size": words.map_size(found, partition.missing),
     }
 
 
-def _ours(*names: str) -> str:
-    """Files of this package."""
-    return "\n".join((WEB / name).read_text("utf-8") for name in names)
+def _ours(name: str) -> str:
+    """A file of this package."""
+    return (WEB / name).read_text("utf-8")
 
 
 def write_report(
@@ -272,7 +201,7 @@ def write_report(
     found = read_findings(model, names=names, feature_names=feature_names, units=units)
     if len(cluster_names) not in (0, found.n_clusters):
         raise InputError(f"cluster_names has {len(cluster_names)} entries, but there are {found.n_clusters} clusters")
-    found = replace(found, given_names=tuple(map(str, cluster_names)))
+    found = replace(found, given_names=tuple(map(str, cluster_names)) or found.given_names)
     write_page(found if rows else found.without_rows(), target, title=title, command=command)
     return target
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -170,12 +170,11 @@ def _word(row, column):
 
 def sql_script(rules: Sequence[ClusterRule], table_name: str) -> str:
     """All rules as queries, each after a comment with its precision and recall; missing values must be NULL."""
-    head = "-- One query per cluster. Missing values must be NULL: they meet no condition.\n"
-    parts = []
+    parts = ["-- One query per cluster. Missing values must be NULL: they meet no condition.\n"]
     for rule in rules:
         share = f"precision {rule.precision:.0%}, recall {rule.recall:.0%}"
         parts.append(f"-- Cluster {rule.cluster}: {share}\n{rule.as_sql(table_name)}\n")
-    return "\n".join([head, *parts])
+    return "\n".join(parts)
 
 
 def python_module(rules: Sequence[ClusterRule]) -> str:
@@ -195,23 +194,18 @@ def sql_name(name: str) -> str:
 
 
 def _sql_levels(name: str, levels: Sequence[Any]) -> str:
-    """A condition that is met by the levels."""
+    r"""A condition that is met by the levels.
+
+    Some databases take \' for a quotation mark in a string, and what follows would not be part of the string. With
+    such levels, each quotation mark of the column is replaced by a full stop, and a backslash stands for any sign.
+    """
     risky = [level for level in levels if isinstance(level, str) and re.search(r"\\('|\Z)", level)]
     words = [sql_value(level) for level in levels if level not in risky]
     met = [f"{name} = {words[0]}"] if len(words) == 1 else [f"{name} IN ({', '.join(words)})"] if words else []
-    met += [_without_escapes(name, level) for level in risky]
+    for level in risky:
+        places, signs = sql_value(level.replace("\\", "_")), sql_value(level.replace("'", ".") + ".")
+        met.append(f"({name} LIKE {places} AND REPLACE({name} || '.', '''', '.') = {signs})")
     return met[0] if len(met) == 1 else f"({' OR '.join(met)})"
-
-
-def _without_escapes(name: str, level: str) -> str:
-    r"""A condition that is met by a level, in which no backslash is before a quotation mark.
-
-    Some databases take \' for a quotation mark in a string, and what follows would not be part of the string. So the
-    column is compared with each quotation mark replaced by a full stop, and with any sign for each backslash.
-    """
-    places = sql_value(level.replace("\\", "_"))
-    signs = sql_value(level.replace("'", ".") + ".")
-    return f"({name} LIKE {places} AND REPLACE({name} || '.', '''', '.') = {signs})"
 
 
 def sql_value(level: Any) -> str:
@@ -255,8 +249,7 @@ MOST_ROWS, MOST_COLUMNS = 4_000, 30
 MOST_LEVELS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class _Draft:
+class _Draft(NamedTuple):
     """A rule under construction: its conditions, the rows that meet them, and its score."""
 
     conditions: tuple[Condition, ...]
@@ -304,13 +297,12 @@ def search(columns: Sequence[TableColumn], member: Mask) -> tuple[Condition, ...
             for condition, score in _conditions(column, order[draft.met[order]], signed, weights)
             if score > draft.score
         ]
-        if not grown:
-            break
         kept = sorted(grown, key=lambda draft: -draft.score)[:BEAM]
-        if kept[0].score < best.score + LEAST_GAIN:
+        if not kept or kept[0].score < best.score + LEAST_GAIN:
             break
         best = kept[0]
-    return _shortened(best.conditions)
+    # Of conditions on the same column with the same sign, the last is the narrowest.
+    return tuple({(condition.column, condition.sign): condition for condition in best.conditions}.values())
 
 
 def _searched(member: Mask) -> tuple[Index, Real]:
@@ -335,13 +327,11 @@ def _conditions(column: TableColumn, order: Index, right: Real, weights: Real) -
     ends = np.flatnonzero(np.diff(values))  # limits are between distinct values
     if column.levels:
         yield from _level_conditions(column, values, (hits, taken), np.append(ends, len(values) - 1), members)
-        return
-    if not len(ends):
-        return
-    low, high = _f1(hits[ends], taken[ends], members), _f1(hits[-1] - hits[ends], taken[-1] - taken[ends], members)
-    for score, above in ((low, False), (high, True)):
-        at = int(score.argmax())
-        yield number_condition(column, values[ends[at]], values[ends[at] + 1], above=above), float(score[at])
+    elif len(ends):
+        low, high = _f1(hits[ends], taken[ends], members), _f1(hits[-1] - hits[ends], taken[-1] - taken[ends], members)
+        for score, above in ((low, False), (high, True)):
+            at = int(score.argmax())
+            yield number_condition(column, values[ends[at]], values[ends[at] + 1], above=above), float(score[at])
 
 
 def _level_conditions(
@@ -353,13 +343,11 @@ def _level_conditions(
     named = places < len(column.levels) - column.pooled
     hits, taken, places = hits[named], taken[named], places[named]
     order = np.argsort(-hits / np.maximum(taken, 1e-300), kind="stable")[:MOST_LEVELS]
-    if not len(order):
-        return
-    scores = _f1(np.cumsum(hits[order]), np.cumsum(taken[order]), members)
-    at = int(scores.argmax())
-    chosen = sorted(places[order[: at + 1]].tolist())
-    levels = tuple(column.levels[place] for place in chosen)
-    yield Condition(column.name, "in", levels=levels, kind=column.kind), float(scores[at])
+    if len(order):
+        scores = _f1(np.cumsum(hits[order]), np.cumsum(taken[order]), members)
+        at = int(scores.argmax())
+        levels = tuple(column.levels[place] for place in sorted(places[order[: at + 1]].tolist()))
+        yield Condition(column.name, "in", levels=levels, kind=column.kind), float(scores[at])
 
 
 def _f1(hits: Real, taken: Real, members: float) -> Real:
@@ -388,11 +376,3 @@ def short_limit(low: float, high: float) -> float:
             if low <= limit < high:
                 return limit
     return low
-
-
-def _shortened(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Without conditions that another one on the same column and with the same sign implies."""
-    last: dict[tuple[str, str], Condition] = {}
-    for condition in conditions:  # later conditions on the same column are narrower
-        last[condition.column, condition.sign] = condition
-    return tuple(last.values())

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fusewise.automatic import Choice
 from fusewise.automatic.alternatives import Cut, best_cut
 from fusewise.automatic.stability import Stability
-from fusewise.kernels import Real
 from fusewise.support import counted, in_series, readable, readable_apart, some_of
-from fusewise.views._certainty import UNCERTAIN, doubtful_rows
+from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._effects import LEVEL
-from fusewise.views._palette import SYMBOLS, colour, shape
 from fusewise.views._rules import ClusterRule, limit_word
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
-    from fusewise.views._missingness import Missingness
-    from fusewise.views._profile import ObservedCenters, Profile
+    from fusewise.views._profile import Missingness, ObservedCenters, Profile
 
 #: Number of traits named, and the separation from which on a column is a trait.
 MOST_TRAITS, LEAST_SEPARATION = 3, 0.25
@@ -49,22 +46,13 @@ BETWEEN = 0.9
 MOST_DIGITS = 9
 
 
-@dataclass(frozen=True)
-class Trait:
-    """Something that sets a cluster apart.
-
-    Attributes
-    ----------
-    column : name of the column.
-    words : in words: "higher alcohol (median 13.1 against 12.3 elsewhere)".
-    short : for a narrow table: "alcohol ▲ 13.1".
-    name : for the name of the cluster: "high alcohol".
-    """
+class Trait(NamedTuple):
+    """Something that sets a cluster apart: the column, and what is said."""
 
     column: str
-    words: str
-    short: str
-    name: str
+    words: str  # "higher alcohol (median 13.1 against 12.3 elsewhere)"
+    short: str  # for a narrow table: "alcohol ▲ 13.1"
+    name: str  # for the name of the cluster: "high alcohol"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,15 +117,12 @@ def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
         size, rows = int(found.sizes[k]), max(len(found.labels), 1)
         otherwise = "nothing in particular: no column differs clearly from the other rows"
         if found.n_clusters == 1:
-            outliers = np.count_nonzero(found.labels < 0) > len(found.blank)
-            otherwise = f"every row{' but the outliers' if outliers else ''}: there is only one cluster"
+            otherwise = f"every row{' but the outliers' if found.n_outliers else ''}: there is only one cluster"
         elif size < LEAST_VALUES:
             otherwise = "too few rows to say what sets it apart"
-        said = ([getattr(trait, part) for trait in of] for part in ("words", "column", "short"))
-        words, columns, short = map(tuple, said)
-        described.append(
-            ClusterDescription(k, size, size / rows, names[k], words, columns, short, found.rules[k], otherwise)
-        )
+        words, columns, short = (tuple(getattr(trait, part) for trait in of) for part in ("words", "column", "short"))
+        about = ClusterDescription(k, size, size / rows, names[k], words, columns, short, found.rules[k], otherwise)
+        described.append(about)
     return tuple(described)
 
 
@@ -157,7 +142,7 @@ def _traits(found: Findings, k: int) -> list[Trait]:
     contrasts = found.contrasts.clusters[k]
     clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
     said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear]
-    said += [_missing(contrast) for contrast in contrasts if _often_missing(contrast)]
+    said += [_missing(contrast) for contrast in contrasts]
     return [trait for trait in said if trait is not None][:MOST_TRAITS]
 
 
@@ -198,12 +183,11 @@ def _level_trait(contrast: Contrast) -> Trait | None:
     return _share_trait(name, which, (p, q), which) if p - q >= LEAST_LEVELS else None
 
 
-def _often_missing(contrast: Contrast) -> bool:
-    effect = contrast.missing
-    return effect is not None and abs(effect.value) >= LEAST_MISSING and (effect.low > 0 or effect.high < 0)
-
-
 def _missing(contrast: Contrast) -> Trait | None:
+    """That values are often missing, or seldom, if that is beyond chance."""
+    effect = contrast.missing
+    if effect is None or abs(effect.value) < LEAST_MISSING or effect.low <= 0 <= effect.high:
+        return None
     p, q, name = contrast.inside.missing, contrast.outside.missing, contrast.name
     return _share_trait(name, f"missing {name}", (p, q), f"{name} {'missing' if p > q else 'known'}")
 
@@ -235,11 +219,10 @@ def value_words(column: TableColumn, *values: float) -> list[str]:
 def headline(found: Findings) -> str:
     """The result in one sentence."""
     n, p = found.seen.shape
-    outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
-    others = f" and {counted(outliers, 'outlier')}" if outliers else ""
+    others = f" and {counted(found.n_outliers, 'outlier')}" if found.n_outliers else ""
     size = f"{counted(n, 'row')} and {counted(p, 'column')}"
-    clusters_ = f"{counted(found.n_clusters, 'cluster')}{others}"
-    return f"{clusters_} in {size}; {found.observed_fraction:.1%} of the values observed."
+    number = counted(found.n_clusters, "cluster")
+    return f"{number}{others} in {size}; {found.observed_fraction:.1%} of the values observed."
 
 
 def lead(found: Findings, option: str) -> list[str]:
@@ -259,18 +242,22 @@ def remarks(found: Findings) -> list[str]:
 
 def limits(found: Findings) -> list[str]:
     """Where clusters have no gap between them, and what may have been missed."""
-    return [*gap_sentences(found), *(_as_sentence(note) for note in getattr(found.model, "limits_", ()))]
+    return [_as_sentence(note) for note in getattr(found.model, "limits_", ())]
 
 
-def gap_sentences(found: Findings) -> list[str]:
+def gap_sentences(model: Any) -> list[str]:
     """Clusters without a gap between them: half as many rows belong to either as the smaller one has."""
-    if found.confidence is None or found.n_clusters < 2:
+    labels, sure = np.asarray(model.labels_), np.asarray(model.confidence_)
+    if model.n_clusters_ < 2:
         return []
-    rows = np.flatnonzero((found.confidence < BETWEEN) & (found.labels >= 0))
-    likely = np.sort(np.argsort(-np.asarray(found.model.probabilities_[rows]), axis=1)[:, :2], axis=1)
+    rows = np.flatnonzero((sure < BETWEEN) & (labels >= 0))
+    sizes = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
+    if 2 * len(rows) < sizes.min():
+        return []
+    likely = np.sort(np.argsort(-np.asarray(model.probabilities_[rows]), axis=1)[:, :2], axis=1)
     pairs, counts = np.unique(likely, axis=0, return_counts=True)
-    open_ = [(a, b, n) for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)
-             if 2 * n >= min(found.sizes[a], found.sizes[b])]  # fmt: skip
+    each = [(a, b, n) for (a, b), n in zip(pairs.tolist(), counts.tolist(), strict=True)]
+    open_ = [(a, b, n) for a, b, n in each if 2 * n >= min(sizes[a], sizes[b])]
     if not open_:
         return []
     words = [f"{a} and {b} ({counted(n, 'row')})" for a, b, n in sorted(open_, key=lambda of: -of[2])]
@@ -293,49 +280,6 @@ def _as_sentence(note: str) -> str:
     return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
 
 
-def clusters(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of clusters per cluster."""
-    lines = []
-    for k, described in enumerate(found.described):
-        members = found.labels == k
-        sure = None if found.confidence is None else found.confidence[members]
-        some = bool(members.any())
-        lines.append(
-            {
-                "number": k,
-                "name": described.name,
-                "colour": colour(k),
-                "symbol": SYMBOLS[shape(k)],
-                "size": described.size,
-                "share": described.share,
-                "observed": f"{found.seen[members].mean():.0%}" if some else "–",
-                "confidence": None if sure is None else f"{sure.mean():.3f}" if some else "–",
-                "uncertain": None if sure is None else int(np.count_nonzero(sure < UNCERTAIN)),
-                "traits": list(described.short) or [described.apart],
-                "apart": described.apart,
-            }
-        )
-    return lines
-
-
-def _values(found: Findings, center: Real) -> list[str]:
-    values = found.shown(center)
-    return [
-        # Shrinkage can leave a share slightly outside [0, 1].
-        f"{np.clip(value, 0, 1):.0%}" if share and np.isfinite(value) else readable(value)
-        for value, share in zip(values, found.shares, strict=True)
-    ]
-
-
-def steps(found: Findings) -> list[dict[str, Any]]:
-    """One line of the table of steps per step of the path."""
-    chosen = found.trail.chosen
-    return [
-        {"groups": s.n_groups, "lam": s.lam, "criterion": s.criterion, "chosen": k == chosen}
-        for k, s in enumerate(found.trail.steps)
-    ]
-
-
 def advice(found: Findings) -> list[str]:
     """What to try if there is only one cluster, if many rows are uncertain, or if columns say nothing."""
     if found.n_clusters == 1:
@@ -345,21 +289,14 @@ def advice(found: Findings) -> list[str]:
             "as -99, as values.",
             "The fewer the rows, the clearer a difference must be for a split to be supported: more rows may show it.",
         ]
-    uncertain = len(doubtful_rows(found))
-    said = []
-    if uncertain > 0.2 * len(found.labels):
-        share = uncertain / len(found.labels)
-        said.append(f"{share:.0%} of the rows lie between clusters: treat their labels with caution.")
-    return said
+    share = len(doubtful_rows(found)) / max(len(found.labels), 1)
+    return [f"{share:.0%} of the rows lie between clusters: treat their labels with caution."] if share > 0.2 else []
 
 
 def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     """The number of clusters and how sure it is: "3 clusters; 2 is about as good."; why there is only one.
 
-    Parameters
-    ----------
-    found : the result.
-    option : how the number of clusters is set, to which the number is appended.
+    `option` is how the number of clusters is set; the number is appended to it.
     """
     if not isinstance(found.path, Choice):
         return "The paper's algorithm does not compare numbers of clusters."
@@ -422,72 +359,35 @@ def stability_sentence(judged: Stability) -> str:
     return f"The model was fitted again {fits}{hidden}: it found {in_series(numbers)}."
 
 
-def path_sentence(found: Findings) -> str:
-    """Sentence that describes the path."""
-    trail = found.trail
-    if trail.chosen is None:
-        return "The model was fitted at a given lam, the strength of the fusion penalty: there is no path to show."
-    compared = int(trail.steps[trail.chosen].partition.max(initial=-1)) + 1
-    said = (
-        "As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
-        f"{counted(len(trail.steps), 'step')}. {_why_chosen(found, compared)}"
-    )
-    if isinstance(found.path, Choice):
-        said += (
-            " The clusters were fitted starting from it, and each row was assigned to the most likely one: the marked "
-            "step shows the result."
-        )
-        if found.n_clusters < compared:
-            left = counted(found.n_clusters, "cluster")
-            said += f" Groups without a valley of lower density between them were joined, which leaves {left}."
-    few = len(trail.rows) < len(found.drawn)
-    return said + (f" The {len(trail.rows):,} rows on which the clusters were computed are shown." if few else "")
-
-
-def _why_chosen(found: Findings, compared: int) -> str:
-    """Why the partition into `compared` groups is the chosen one."""
-    partition = f"The partition into {counted(compared, 'group')}"
-    if found.model.n_clusters is not None:
-        return f"{partition} was chosen because this number of clusters was requested."
-    if not isinstance(found.path, Choice):
-        return f"{partition} was chosen: it stays the same over the most steps."
-    measure = "the criterion, which measures how well a partition explains the observed values"
-    if found.path.criteria[found.path.chosen] >= max(found.path.criteria):
-        return f"{partition} has the largest value of {measure}."
-    return f"{partition} is the one with the fewest groups that comes close to the largest value of {measure}."
-
-
 def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:
     """The features drawn, best ones first, with the means of the observed values and the centres."""
+    means, centers = found.shown(observed.means), found.shown(found.centers)
+
+    def words(k: int, j: int) -> str:
+        # Of a few rows the centre is nearly a row.
+        if np.isnan(observed.means[k, j]) or not (found.rows or found.sizes[k] >= LEAST_VALUES):
+            return "–"
+        # Shrinkage can leave a share slightly outside [0, 1].
+        a, b = (f"{np.clip(of[k, j], 0, 1):.0%}" if found.shares[j] else readable(of[k, j]) for of in (means, centers))
+        return f"{a} ({b})"
+
     order = profile.shown[np.argsort(-profile.telling[profile.shown], kind="stable")]
-    means, centers = ([_values(found, center) for center in of] for of in (observed.means, found.centers))
-    centers = [[f"{a} ({b})" for a, b in zip(*of, strict=True)] for of in zip(means, centers, strict=True)]
     return [
         {
             "feature": found.features[j],
             "share": float(profile.telling[j]),
-            "centers": [
-                "–" if np.isnan(observed.means[k, j]) or not _may_show(found, k) else centers[k][j]
-                for k in range(found.n_clusters)
-            ],
+            "centers": [words(k, j) for k in range(found.n_clusters)],
         }
         for j in order
     ]
 
 
-def _may_show(found: Findings, k: int) -> bool:
-    """Whether the centre of a cluster may be shown: of a few rows it is nearly a row."""
-    return found.rows or bool(found.sizes[k] >= LEAST_VALUES)
-
-
 def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:
     """Sentences on the columns that separate the clusters and, with a profile, on what is not drawn of it."""
-    if found.n_clusters < 2:
-        return (
-            ["There is only one cluster, so there is nothing to compare."]
-            if found.n_clusters
-            else ["There is no cluster."]
-        )
+    if not found.n_clusters:
+        return ["There is no cluster."]
+    if found.n_clusters == 1:
+        return ["There is only one cluster, so there is nothing to compare."]
     traits = {name for described in found.described for name in described.columns}
     differing = [about for about in found.contrasts.columns if about.differs and about.name in traits]
     named = [f"{about.name} ({about.importance:.0%})" for about in differing]
@@ -522,28 +422,23 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     if found.n_clusters < 2:
         return ["Missing values can be compared only between two or more clusters."]
     tested, differing = int(np.count_nonzero(~np.isnan(missing.p_values))), missing.differing
-    how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     if not tested:
         return ["No column has enough missing and observed values in every cluster to test for a difference."]
+    how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     untested, columns = found.seen.shape[1] - tested, f"the {counted(tested, 'column')} tested ({how})."
     columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
     if not len(differing):
         return [f"No dependence of missingness on the cluster was found in {columns}"]
-    depends = f"Missingness depends on the cluster in {len(differing)} of {columns}"
-    named = in_series([_extremes(found, missing, j) for j in differing[:NAMED]])
-    care = (
-        "This can be a finding in itself. It also means that values are not missing completely at random, "
-        "which the recovery guarantee below assumes."
-    )
-    return [depends, f"The clearest differences: {named}.", care]
-
-
-def _extremes(found: Findings, missing: Missingness, j: int) -> str:
-    low, high = int(missing.rates[:, j].argmin()), int(missing.rates[:, j].argmax())
-    return (
-        f"{missing.names[j]} (missing in {missing.rates[low, j]:.0%} of cluster {low}, "
-        f"in {missing.rates[high, j]:.0%} of cluster {high})"
-    )
+    named = []
+    for j in differing[:NAMED]:
+        rates = missing.rates[:, j]
+        each = [f"in {rates[k]:.0%} of cluster {k}" for k in (rates.argmin(), rates.argmax())]
+        named.append(f"{missing.names[j]} (missing {each[0]}, {each[1]})")
+    return [
+        f"Missingness depends on the cluster in {len(differing)} of {columns}",
+        f"The clearest differences: {in_series(named)}.",
+        "This can be a finding in itself. It also means that values are not missing completely at random.",
+    ]
 
 
 def map_size(found: Findings, missing: Missingness) -> str:
@@ -559,7 +454,8 @@ def map_size(found: Findings, missing: Missingness) -> str:
 
 def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any]]:
     """One line of the table of missing values per column, clearest differences first."""
-    order = np.lexsort((np.arange(len(missing.p_values)), np.nan_to_num(missing.p_values, nan=2.0)))[: _lines(found)]
+    most = max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
+    order = np.argsort(np.nan_to_num(missing.p_values, nan=2.0), kind="stable")[:most]
     return [
         {
             "feature": missing.names[j],
@@ -569,8 +465,3 @@ def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any
         }
         for j in order
     ]
-
-
-def _lines(found: Findings) -> int:
-    """Maximum number of lines in a table with a column for each cluster."""
-    return max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -13,7 +13,6 @@ from fusewise.automatic import Choice
 from fusewise.automatic.tree import MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
-from fusewise.observations import group_means
 from fusewise.views._profile import Profile, profile_of
 
 if TYPE_CHECKING:
@@ -21,51 +20,30 @@ if TYPE_CHECKING:
 
 #: Below the candidates, each cut of the tree has fewer groups than the last by this factor.
 CUT_FACTOR = 1.5
+#: Maximum number of groups at the bottom of the tree.
+MOST_LEAVES = 40
+#: Maximum number of rows and of features on the map.
+MOST_ROWS, MOST_FEATURES = 1_000, 60
+#: Maximum number of rows that are drawn one by one, with their names; longer tables are averaged in blocks.
+MOST_NAMED = 300
+#: Maximum number of lines of the heat map, and of branches of the tree, of a longer table.
+MOST_LINES, MOST_BRANCHES = 400, 60
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """One partition of the trail.
+class Step(NamedTuple):
+    """One partition of the trail; -1 for a single row."""
 
-    Attributes
-    ----------
-    labels : group of each row of the trail; -1 for a single row. Those of the chosen step are the clusters of the
-        result, in which rows were assigned once more, groups may have been joined, and -1 is an outlier.
-    partition : the groups before that, as the tree or the path has them.
-    lam : strength of the fusion penalty from which on this partition holds; NaN if unknown.
-    criterion : the criterion of the choice, larger is better; NaN if not computed.
-    places : coordinates of the rows' centres in the plane.
-    centers : centres of the groups if all rows of a group share one; None if each row has its own.
-    """
-
-    labels: Labels
     partition: Labels
-    lam: float
-    criterion: float
-    places: Real
-    centers: Real | None
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of groups."""
-        return int(self.labels.max(initial=-1)) + 1
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups, with each row that is single in the partition counted as one."""
-        return self.n_clusters + int(np.count_nonzero(self.partition < 0))
+    lam: float  # strength of the fusion penalty from which on this partition holds; NaN if unknown
+    criterion: float  # the criterion of the choice, larger is better; NaN if not computed
+    n_groups: int  # number of groups (of the chosen step, the clusters of the result), and of single rows
 
 
 @dataclass(frozen=True, eq=False)
 class Trail:
-    """Steps in order of increasing lam.
+    """Steps in order of increasing lam, none if the model was fitted at a given one; `chosen` is that of the result.
 
-    Attributes
-    ----------
-    steps : the steps; empty if the model was fitted at a given lam.
-    rows : rows of the trail, as indices into the drawn rows: all, or those on which the clusters were computed.
-    chosen : index of the step of the result; None if there are no steps.
-    criterion_name : short description of the criterion.
+    `rows` are indices into the drawn rows: all, or those on which the clusters were computed.
     """
 
     steps: tuple[Step, ...]
@@ -87,14 +65,8 @@ def _along_path(found: Findings, path: FusionPath) -> Trail:
     """The solutions of a path as steps."""
     taken = found.model.lam_, found.model.penalty_
     chosen = max((k for k, s in enumerate(path) if (s.lam, s.penalty) == taken), default=len(path) - 1)
-    lengths = _run_lengths(path.labels)
-    steps = []
-    for k, solution in enumerate(path):
-        centers = solution.centers[found.drawn]
-        rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
-        places = found.plane.project(rows.astype(float))
-        labels = (found.labels if k == chosen else solution.labels)[found.drawn]
-        steps.append(Step(labels, solution.labels[found.drawn], float(solution.lam), lengths[k], places, None))
+    each = zip(path, _run_lengths(path.labels), strict=True)
+    steps = [_step(solution.labels[found.drawn], solution.lam, length) for solution, length in each]
     name = "number of steps over which the partition stays the same"
     return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
 
@@ -113,28 +85,25 @@ def _run_lengths(partitions: list[Labels]) -> list[float]:
 
 def _along_tree(found: Findings, choice: Choice) -> Trail:
     """The candidates of the default method, coarsest last, preceded by finer cuts of the tree."""
-    looked_at = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)[choice.rows]
     # A row may have been looked at several times, by its weight: the first stands for all.
-    _, where, rows = np.intersect1d(looked_at, found.drawn, return_indices=True)
-    points = found.points[rows]
+    _, where, rows = np.intersect1d(found.looked_at, found.drawn, return_indices=True)
     finest_first, chosen = choice.partitions[::-1], len(choice.partitions) - 1 - choice.chosen
     lams = join_heights(choice.tree, finest_first)
-    steps = [_step(points, np.full(len(rows), -1), 0.0, np.nan)]
-    steps += [_step(points, labels[where], lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
+    steps = [_step(np.full(len(rows), -1), 0.0, np.nan)]
+    steps += [_step(labels[where], lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
     for k, (labels, lam, criterion) in enumerate(zip(finest_first, lams, choice.criteria[::-1], strict=True)):
         shown = found.labels[found.drawn][rows] if k == chosen else None
-        steps.append(_step(points, labels[where], lam, criterion, shown))
+        steps.append(_step(labels[where], lam, criterion, shown))
     name = "criterion: how well the partition explains the observed entries"
     return Trail(tuple(steps), rows, len(steps) - 1 - choice.chosen, name)
 
 
-def _step(points: Real, partition: Labels, lam: float, criterion: float, shown: Labels | None = None) -> Step:
-    """A step in which the centre of a group is the mean of its rows; `shown`: the labels, if they are not its own."""
+def _step(partition: Labels, lam: float, criterion: float, shown: Labels | None = None) -> Step:
+    """A step; `shown` are the labels of the result, if it is that of the result."""
     partition = _numbered(partition)
-    labels = partition if shown is None else _numbered(shown)
-    centers = group_means(points, labels)
-    places = np.where((labels >= 0)[:, None], centers[labels] if len(centers) else 0.0, points)
-    return Step(labels, partition, float(lam), float(criterion), places, centers)
+    clusters = partition if shown is None else _numbered(shown)
+    n_groups = int(clusters.max(initial=-1)) + 1 + int(np.count_nonzero(partition < 0))
+    return Step(partition, float(lam), float(criterion), n_groups)
 
 
 def _numbered(labels: Labels) -> Labels:
@@ -147,11 +116,9 @@ def _numbered(labels: Labels) -> Labels:
 
 def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:
     """Cuts of the tree at increasing lam, all below that of the first candidate."""
-    heights = tree.linkage[:, 2]
-    n = tree.n_points
+    heights, n = tree.linkage[:, 2], tree.n_points
     last = int(np.count_nonzero(heights < lams[0]))
-    found = []
-    groups = n / CUT_FACTOR
+    found, groups = [], n / CUT_FACTOR
     while groups > max(n - last, 1):
         joins = n - int(groups)
         found.append((_cut(tree, joins), float(heights[joins - 1])))
@@ -170,20 +137,12 @@ def _cut(tree: MergeTree, joins: int) -> Labels:
     return labels
 
 
-#: Maximum number of groups at the bottom of the tree.
-MOST_LEAVES = 40
-
-
 @dataclass(frozen=True)
 class Join:
-    """Two branches that merge.
+    """Two branches that merge at `lam`, in a step of the trail.
 
-    Attributes
-    ----------
-    left, right : lower ends of the branches: (x, lam at which the branch starts; 0 for a leaf).
-    lam : strength of the fusion penalty at which they merge.
-    step : step of the trail from which on they are merged.
-    clusters : cluster of the result under each branch; -1 if a branch contains several.
+    `left` and `right` are their lower ends (x, lam at which the branch starts; 0 for a leaf); `clusters` those of the
+    result under each branch, -1 for several.
     """
 
     left: tuple[float, float]
@@ -195,13 +154,7 @@ class Join:
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """A dendrogram.
-
-    Attributes
-    ----------
-    sizes, clusters : for each leaf from left to right, its number of rows, and the cluster most of them belong to.
-    joins : the joins in order of increasing lam.
-    """
+    """A dendrogram: rows and most frequent cluster of each leaf, from left to right, and joins by increasing lam."""
 
     sizes: tuple[int, ...]
     clusters: tuple[int, ...]
@@ -210,16 +163,18 @@ class Branches:
 
 @dataclass
 class _Branch:
-    """A node of the tree under construction."""
+    """A node of the tree under construction, of two `parts` or of one leaf."""
 
     leaves: list[int]
-    lam: float
     clusters: set[int]
+    lam: float = 0.0
+    step: int = 0
+    parts: tuple[_Branch, ...] = ()
     x: float = 0.0
 
-
-#: Two branches, the merged branch, and the step at which they merge.
-Merge: TypeAlias = tuple[_Branch, _Branch, _Branch, int]
+    @property
+    def cluster(self) -> int:
+        return next(iter(self.clusters)) if len(self.clusters) == 1 else -1
 
 
 def branches_of(found: Findings) -> Branches | None:
@@ -232,54 +187,46 @@ def branches_of(found: Findings) -> Branches | None:
     rows = found.trail.rows
     start, labels, weights = steps[first].partition, found.labels[found.drawn][rows], found.weights[rows]
     weights = weights * (found.weights.sum() / weights.sum())  # the rows of the trail represent all rows
-    leaves = range(_n_leaves(steps[first]))
-    clusters = [_majority(labels[start == leaf]) for leaf in leaves]
-    sizes = [round(float(weights[start == leaf].sum())) for leaf in leaves]
-    merges, roots = _merge(found.trail, first, clusters)
+    leaves = [_Branch([leaf], {_majority(labels[start == leaf])}) for leaf in range(_n_leaves(steps[first]))]
+    joined, roots = _merge(found.trail, first, leaves)
     order = [leaf for root in roots for leaf in root.leaves]
-    where = {leaf: x for x, leaf in enumerate(order)}
-    return Branches(
-        tuple(sizes[leaf] for leaf in order),
-        tuple(clusters[leaf] for leaf in order),
-        tuple(_place(merge, where) for merge in merges),
-    )
+    for x, leaf in enumerate(order):
+        leaves[leaf].x = x
+    joins = []
+    for node in joined:
+        left, right = node.parts
+        node.x = (left.x + right.x) / 2
+        clusters = left.cluster, right.cluster
+        joins.append(Join((left.x, left.lam), (right.x, right.lam), node.lam, node.step, clusters))
+    sizes = tuple(round(float(weights[start == leaf].sum())) for leaf in order)
+    return Branches(sizes, tuple(leaves[leaf].cluster for leaf in order), tuple(joins))
 
 
 def _n_leaves(step: Step) -> int:
     return int(step.partition.max(initial=-1)) + 1
 
 
-def _merge(trail: Trail, first: int, clusters: list[int]) -> tuple[list[Merge], list[_Branch]]:
-    """Follow the groups of step `first` upwards; return the joins, and the branches left at the end."""
-    standing = {leaf: _Branch([leaf], 0.0, {clusters[leaf]}) for leaf in range(len(clusters))}
-    merges: list[Merge] = []
+def _merge(trail: Trail, first: int, leaves: list[_Branch]) -> tuple[list[_Branch], list[_Branch]]:
+    """Follow the groups of step `first` upwards; return the joined branches, and those left at the end."""
+    standing = dict(enumerate(leaves))
+    joined: list[_Branch] = []
     ended: list[_Branch] = []
     for k in range(first + 1, len(trail.steps)):
         above = successors(trail.steps[k - 1].partition, trail.steps[k].partition)
         lam = trail.steps[k].lam if np.isfinite(trail.steps[k].lam) else float(k)
         after: dict[int, _Branch] = {}
         for group, branch in standing.items():
-            goal = int(above[group])
+            goal, other = int(above[group]), after.get(int(above[group]))
             if goal < 0:  # its rows are single again: a path need not be nested
                 ended.append(branch)
-            elif goal in after:
-                joined = _Branch(after[goal].leaves + branch.leaves, lam, after[goal].clusters | branch.clusters)
-                merges.append((after[goal], branch, joined, k))
-                after[goal] = joined
-            else:
+            elif other is None:
                 after[goal] = branch
+            else:
+                both = other.leaves + branch.leaves, other.clusters | branch.clusters
+                after[goal] = _Branch(*both, lam, k, (other, branch))
+                joined.append(after[goal])
         standing = after
-    return merges, [*standing.values(), *ended]
-
-
-def _place(merge: Merge, where: dict[int, int]) -> Join:
-    left, right, joined, step = merge
-    for branch in (left, right):
-        if len(branch.leaves) == 1:
-            branch.x = where[branch.leaves[0]]
-    joined.x = (left.x + right.x) / 2
-    first, second = (next(iter(b.clusters)) if len(b.clusters) == 1 else -1 for b in (left, right))
-    return Join((left.x, left.lam), (right.x, right.lam), joined.lam, step, (first, second))
+    return joined, [*standing.values(), *ended]
 
 
 def _majority(labels: Labels) -> int:
@@ -288,21 +235,12 @@ def _majority(labels: Labels) -> int:
     return int(np.bincount(inside).argmax()) if 2 * len(inside) >= len(labels) and len(inside) else -1
 
 
-#: Maximum number of rows and of features on the map.
-MOST_ROWS, MOST_FEATURES = 1_000, 60
-
-
 @dataclass(frozen=True, eq=False)
 class ClusterMap:
-    """Cells of the table in the order in which they are drawn.
+    """Cells of the table in standard deviations from the mean of each feature, NaN if missing, as they are drawn.
 
-    Attributes
-    ----------
-    rows : position in the table of each row; clusters that are close in the tree follow each other, within a cluster
-        rows are in the order of the tree, and outliers come last.
-    names, labels : name and cluster of each row.
-    features : names of the features.
-    cells : rows x features, in standard deviations from the mean of each feature; NaN if missing.
+    Clusters that are close in the tree follow each other, within a cluster rows are in the order of the tree, and
+    outliers come last; `rows` are their positions in the table.
     """
 
     rows: Index
@@ -338,10 +276,8 @@ def tree_order(found: Findings) -> Index:
     """
     labels, position = found.labels[found.drawn], found.points[:, 0]
     if isinstance(found.path, Choice):
-        tree = found.path.tree
-        looked_at = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)[found.path.rows]
-        places = np.full(len(found.labels), np.nan)
-        places[looked_at[tree.members(2 * tree.n_points - 2)]] = np.arange(tree.n_points)
+        tree, places = found.path.tree, np.full(len(found.labels), np.nan)
+        places[found.looked_at[tree.members(2 * tree.n_points - 2)]] = np.arange(tree.n_points)
         position = places[found.drawn]
     middles = np.full(found.n_clusters + 1, np.inf)  # the last is that of the outliers
     for k in np.unique(labels[labels >= 0]):
@@ -350,22 +286,12 @@ def tree_order(found: Findings) -> Index:
     return np.lexsort((found.points[:, 0], position, labels, middles[labels]))
 
 
-#: Maximum number of rows that are drawn one by one, with their names; longer tables are averaged in blocks.
-MOST_NAMED = 300
-#: Maximum number of lines of the heat map, and of branches of the tree, of a longer table.
-MOST_LINES, MOST_BRANCHES = 400, 60
-
-
 @dataclass(frozen=True)
 class TreeJoin:
-    """Two branches of the tree that merge.
+    """Two branches of the tree of rows that merge at `lam`, which leaves so many groups.
 
-    Attributes
-    ----------
-    left, right : ends of the branches: (position among the rows, number of groups when the branch was formed).
-    groups : number of groups left after they merge.
-    lam : strength of the fusion penalty at which they merge.
-    begin, end : the rows under the join are those at the positions begin .. end - 1.
+    `left` and `right` are their ends (position among the rows, number of groups when the branch was formed); the rows
+    under the join are those at the positions begin .. end - 1.
     """
 
     left: tuple[float, float]
@@ -378,23 +304,14 @@ class TreeJoin:
 
 @dataclass(frozen=True, eq=False)
 class RowTree:
-    """Rows in the order of the tree, features side by side with similar ones.
+    """Rows in the order of the tree, features side by side with similar ones."""
 
-    Attributes
-    ----------
-    rows : the rows in order, as indices into the drawn rows.
-    lines : B + 1, position of the first row of each line of the heat map.
-    features : the features in order.
-    deviations : B x Q, mean of the observed values in standard deviations from the mean of the feature; NaN if all are
-        missing.
-    joins : the joins of the tree, lowest first; empty if there is no tree.
-    """
-
-    rows: Index
-    lines: Index
-    features: Index
+    rows: Index  # the rows in order, as indices into the drawn rows
+    lines: Index  # B + 1, position of the first row of each line of the heat map
+    features: Index  # the features in order
+    # B x Q, mean of the observed values in standard deviations from the mean of the feature; NaN if all are missing
     deviations: Real
-    joins: tuple[TreeJoin, ...]
+    joins: tuple[TreeJoin, ...]  # the joins of the tree, lowest first; empty if there is no tree
 
     @property
     def is_named(self) -> bool:
@@ -404,35 +321,31 @@ class RowTree:
 
 def row_tree(found: Findings, profile: Profile | None = None) -> RowTree:
     """Order the rows by the tree of the model, or by cluster if it has none."""
-    profile = profile_of(found) if profile is None else profile
-    tree = found.path.tree if isinstance(found.path, Choice) else None
-    rows: Index = _by_cluster(found)
+    features = (profile_of(found) if profile is None else profile).shown
     joins: tuple[TreeJoin, ...] = ()
-    if isinstance(found.path, Choice) and tree is not None and tree.n_points > 1:
-        rows, joins = _by_tree(found, found.path, tree)
+    if isinstance(found.path, Choice) and found.path.tree.n_points > 1:
+        rows, joins = _by_tree(found, found.path.tree)
+    else:
+        rows = tree_order(found)
     n = len(rows)
     lines = np.unique(np.linspace(0, n, (n if n <= MOST_NAMED else MOST_LINES) + 1).astype(np.intp))
-    return RowTree(rows, lines, profile.shown, _deviations(found, rows, lines, profile.shown), joins)
+    scaled = standardised(found.values[:, features])[found.drawn[rows]]
+    seen = ~np.isnan(scaled)
+    totals = np.add.reduceat(np.where(seen, scaled, 0.0), lines[:-1], axis=0)
+    held = np.add.reduceat(seen.astype(float), lines[:-1], axis=0)
+    return RowTree(rows, lines, features, np.where(held > 0, totals / np.maximum(held, 1), np.nan), joins)
 
 
-def _by_cluster(found: Findings) -> Index:
-    """Rows by cluster, and within a cluster along the first principal component."""
-    labels = found.labels[found.drawn]
-    return np.lexsort((found.points[:, 0], np.where(labels < 0, found.n_clusters, labels)))
-
-
-def _by_tree(found: Findings, choice: Choice, tree: MergeTree) -> tuple[Index, tuple[TreeJoin, ...]]:
+def _by_tree(found: Findings, tree: MergeTree) -> tuple[Index, tuple[TreeJoin, ...]]:
     """Rows in the order of the tree; a row that was looked at several times, by its weight, is drawn once."""
-    looked_at = np.setdiff1d(np.arange(len(found.labels)), found.blank, assume_unique=True)[choice.rows]
     order = tree.members(2 * tree.n_points - 2)
+    looked_at = found.looked_at[order]
     first = np.zeros(tree.n_points, bool)
-    first[np.unique(looked_at[order], return_index=True)[1]] = True
-    kept = first & np.isin(looked_at[order], found.drawn)
-    rows = np.searchsorted(found.drawn, looked_at[order][kept])
+    first[np.unique(looked_at, return_index=True)[1]] = True
+    kept = first & np.isin(looked_at, found.drawn)
+    rows = np.searchsorted(found.drawn, looked_at[kept])
     position = np.concatenate([[0], np.cumsum(kept)])  # rows kept before each place of the order
-    place = np.empty(tree.n_points, np.intp)
-    place[order] = np.arange(tree.n_points)
-    return rows, _joins(tree, place, position, len(rows))
+    return rows, _joins(tree, np.argsort(order), position, len(rows))
 
 
 def _joins(tree: MergeTree, place: Index, position: Index, n_rows: int) -> tuple[TreeJoin, ...]:
@@ -454,11 +367,3 @@ def _joins(tree: MergeTree, place: Index, position: Index, n_rows: int) -> tuple
             large = max(pair, key=lambda child: end[child] - begin[child])
             middle[node], formed[node] = middle[large], formed[large]
     return tuple(found)
-
-
-def _deviations(found: Findings, rows: Index, lines: Index, features: Index) -> Real:
-    scaled = standardised(found.values[:, features])[found.drawn[rows]]
-    seen = ~np.isnan(scaled)
-    totals = np.add.reduceat(np.where(seen, scaled, 0.0), lines[:-1], axis=0)
-    held = np.add.reduceat(seen.astype(float), lines[:-1], axis=0)
-    return np.where(held > 0, totals / np.maximum(held, 1), np.nan)

@@ -85,18 +85,6 @@ def test_heat_maps_hold_the_cells(model, table):
     )
 
 
-def test_missing_values_by_cluster(model, table):
-    """The share observed in a cell is that of its rows in the table."""
-    (cells,) = MissingnessDisplay.from_estimator(model).to_plotly().data
-    assert np.mean(cells.z) == pytest.approx(np.mean(~np.isnan(table)))
-    rows, column = len(cells.z), 2
-    for k in range(model.n_clusters_):
-        mine = [i for i in range(rows) if f"cluster {k}:" in cells.text[i][column]]
-        assert np.mean([cells.z[i][column] for i in mine]) == pytest.approx(
-            np.mean(~np.isnan(table[model.labels_ == k, column]))
-        )
-
-
 def test_path_and_tree_name_their_steps(model):
     found = read_findings(model)
     figure = FusionPathDisplay.from_estimator(model).to_plotly()

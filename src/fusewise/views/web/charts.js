@@ -1,4 +1,4 @@
-// The charts of profiles, missing values and the recovery guarantee.
+// The charts of profiles and missing values.
 
 /** A legend of a heat map: its colours from one end to the other, with words below. */
 function paintScale(surface, x, y, width, colour, words, title) {
@@ -32,7 +32,7 @@ function paintProfile(surface) {
   const x = bandScale(effects.length, [left, left + Math.min(0.62 * room, effects.length * 90 * unit)]);
   const right = x.at(effects.length);
   const y = bandScale(features.length, [top, bottom]);
-  paintScale(surface, left, 9 * unit, Math.min(200 * unit, surface.width - left - 8), (t) => diverging(2 * t - 1), ["−1", "0", "1"], "lower or higher than in the other rows");
+  paintScale(surface, left, 9 * unit, Math.min(200 * unit, surface.width - left - 8), (t) => diverging(2 * t - 1), ["−1", "0", "1"], "lower or higher than elsewhere");
   surface.cells(left, top, right - left, bottom - top, features.length, effects.length, (j, k) => diverging(effects[k][j] ?? 0), 1);
   labels.forEach(({ text }, j) => surface.text(left - 7, y.middle(j), text, { anchor: "end", size: 12, name: "feature" }));
   effects.forEach((values, k) => {
@@ -118,22 +118,4 @@ function evenly(rows, height, width, shares, colour) {
   const known = new Map();
   const shade = (share) => known.get(share) ?? known.set(share, colour(share)).get(share);
   return [lines, width, (i, j) => shade(shares[bandOf[i] * width + j])];
-}
-
-function startPromise() {
-  if (!document.getElementById("promise-picture")) return;
-  new Picture("promise-picture", paintPromise, { height: () => 280 * theme().unit, file: "guarantee" });
-}
-
-function paintPromise(surface) {
-  const { accent, unit } = theme();
-  const format = (value) => percent(value);
-  const y = linearScale([0, 1], [surface.height - 44 * unit, 30 * unit], { format });
-  const left = roomFor(y.ticks.map(({ text }) => text));
-  const x = linearScale([0, 1], [left, surface.width - 22 * unit], { format, count: surface.width < 420 ? 4 : 5 });
-  paintAxes(surface, { left, top: 30 * unit, right: surface.width - 22 * unit, bottom: surface.height - 44 * unit }, { x, y, xTitle: "values observed", yTitle: "probability of recovery, at least" });
-  const points = found.curve.map(([fraction, chance]) => [x.at(fraction), y.at(chance)]);
-  surface.line(points, { stroke: accent, width: 2 });
-  surface.markers(OUTLINES.circle, points.map(([px]) => px), points.map(([, py]) => py), 3 * unit, { fill: accent });
-  points.forEach(([px, py], i) => surface.area(px - 8, py - 12, 16, 24, { tip: () => `${percent(found.curve[i][0])} observed: at least ${percent(found.curve[i][1], 1)}` }));
 }

@@ -146,8 +146,6 @@ function paintAxes(surface, { left, top, right, bottom }, { x, y, xTitle, yTitle
   if (yTitle) surface.text(0, Math.max(9 * unit, top - 18 * unit), yTitle, { fill: muted });
 }
 
-/** Room for the ticks on the left. */
-const roomFor = (texts, size = 11.5) => 12 + Math.max(0, ...texts.map((text) => widthOf(text, size)));
 
 function startPictures() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
