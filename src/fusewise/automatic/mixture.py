@@ -28,8 +28,6 @@ from fusewise.support import Number, NumberArray, Record, Word
 
 #: Degrees of freedom of the components: heavy tails, with a finite variance.
 TAIL = 5.0
-#: Components that a row is less likely than this to belong to are left out of what is expected of it.
-NEGLIGIBLE = 1e-12
 
 
 class Spreads(NamedTuple):
