@@ -360,7 +360,9 @@ def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Lev
         unit = np.sqrt((two.share * (1 - two.share))[inside].sum())
         scale[group], middle[group] = (two.high - two.low)[inside] * unit, two.low[inside]
         blocks.append((int(group[0]), len(group), False))
-        two = _TwoValues(*(each[~inside] for each in two[:4]), two.one_hot)
+        two = two._replace(
+            columns=two.columns[~inside], low=two.low[~inside], high=two.high[~inside], share=two.share[~inside]
+        )
     units = 1 / np.sqrt(2 * two.share * (1 - two.share))
     scale[two.columns], middle[two.columns] = (two.high - two.low) / units, two.low
     blocks += [(j, 2, False) for j in two.columns.tolist()]
