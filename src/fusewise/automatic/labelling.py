@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import fdtrc
 
 from fusewise.automatic.clusters import Clusters, Count
+from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.mixture import TAIL, log_tails, probabilities
 from fusewise.automatic.nearby import MANY, nearby
 from fusewise.automatic.units import Units
@@ -114,7 +115,8 @@ class Classifier:
         def one(rows: InMemory, where: slice) -> None:
             found.put(where, classified(self.clusters, self.units.applied(rows), posterior=keep))
 
-        each_block(one, table)
+        dense = self.clusters.n_parts >= MANY and isinstance(self.clusters.parts[0], ColumnMixture)
+        each_block(one, table, width=max(table.shape[1], self.clusters.n_parts) if dense else None)
         return found
 
     def distances(self, table: Table) -> Real:
