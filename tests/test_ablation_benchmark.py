@@ -7,7 +7,9 @@ from pkgutil import resolve_name
 
 import pytest
 
-from fusewise.automatic import proposals, rare, search
+from fusewise.automatic import _proposals as proposals
+from fusewise.automatic import _rare as rare
+from fusewise.automatic import _search as search
 
 pd = pytest.importorskip("pandas")
 FOLDER = Path(__file__).parents[1] / "benchmarks"

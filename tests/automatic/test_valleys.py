@@ -9,11 +9,11 @@ from scipy.stats import t as student
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic import valleys
-from fusewise.automatic.choosing import choose
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.valleys import NO_VALLEY, TOUCHING, filled, linked, saddles, without_valley
+from fusewise.automatic import _valleys as valleys
+from fusewise.automatic._choosing import choose
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture import Mixture
+from fusewise.automatic._valleys import NO_VALLEY, TOUCHING, filled, linked, saddles, without_valley
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

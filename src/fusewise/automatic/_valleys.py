@@ -29,9 +29,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.mixture import TAIL, Mixture
-from fusewise.automatic.rows import MOST_DIMENSIONS
+from fusewise.automatic._evidence import Evidence, regular
+from fusewise.automatic._mixture import TAIL, Mixture
+from fusewise.automatic._rows import MOST_DIMENSIONS
 from fusewise.kernels import Floats, Index, Mask, Real
 
 #: The density between two components, relative to the lower peak, from which they are one hump.

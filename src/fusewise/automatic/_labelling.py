@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
-from fusewise.automatic.clusters import Clusters, Count
-from fusewise.automatic.columns import ColumnMixture
-from fusewise.automatic.mixture import TAIL, log_tails, probabilities
-from fusewise.automatic.nearby import MANY, nearby
-from fusewise.automatic.units import Units
+from fusewise.automatic._clusters import Clusters, Count
+from fusewise.automatic._columns import ColumnMixture
+from fusewise.automatic._mixture import TAIL, log_tails, probabilities
+from fusewise.automatic._nearby import MANY, nearby
+from fusewise.automatic._units import Units
 from fusewise.kernels import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 
