@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic import criterion as module
+from fusewise.automatic import _criterion as module
 from fusewise.automatic._columns import fit_columns
 from fusewise.automatic._criterion import CERTAIN, ROWS, class_criterion, criterion, foreseen
 from fusewise.automatic._evidence import Evidence

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic import mixture as module
+from fusewise.automatic import _mixture as module
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import (
     TAIL,

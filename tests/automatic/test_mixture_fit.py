@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from fusewise.automatic import mixture_fit as module
+from fusewise.automatic import _mixture_fit as module
 from fusewise.automatic._comparison import Comparison, best_of
 from fusewise.automatic._criterion import criterion
 from fusewise.automatic._cuts import grow, partitions
