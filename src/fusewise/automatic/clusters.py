@@ -321,7 +321,7 @@ def better_explained(
     """Return the components of a mixture along axes, or with independent columns if these explain the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. `worth` is that of
-    ``criterion``; `away` is added to the log-densities of both (``settling.held``).
+    ``criterion``; `away` is added to the log-densities of both (``hints.held``).
     """
     n = table.shape[0]
     densities, _ = mixture.log_densities(evidence)
