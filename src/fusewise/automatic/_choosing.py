@@ -1,6 +1,6 @@
 """The default method: rows are placed in coordinates, neighbours fuse along a tree, and the best partition is taken.
 
-Rows are searched, all or a sample of them, by every proposal (``proposals``); once more with columns made symmetric if
+Rows are searched, all or a sample of them, by every proposal (`_proposals.py`); once more with columns made symmetric if
 powers may explain what was found; and all rows are given to the clusters of the better of the two.
 """
 
