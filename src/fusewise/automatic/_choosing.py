@@ -1,7 +1,7 @@
 """The default method: rows are placed in coordinates, neighbours fuse along a tree, and the best partition is taken.
 
-Rows are searched, all or a sample of them, by every proposal (`_proposals.py`); once more with columns made symmetric if
-powers may explain what was found; and all rows are given to the clusters of the better of the two.
+Rows are searched, all or a sample of them, by every proposal (`_proposals.py`); once more with columns made symmetric
+if powers may explain what was found; and all rows are given to the clusters of the better of the two.
 """
 
 from __future__ import annotations
