@@ -37,40 +37,30 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.automatic import search
+from fusewise.automatic import proposals
 from fusewise.automatic.clusters import AxisMixture
 from mixed_tables import with_sexes
 from quality import WITHOUT_CLUSTERS, _among_noise, _groups, _paper, _shape
 from tables import read_frame
 
-IN_ALL_DIMENSIONS = search.TreeSearch.in_all_dimensions
+
+def without(proposal: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
+    """The other proposals."""
+    return tuple(each for each in proposals.PROPOSALS if each is not proposal)
 
 
-def as_found(_: Any, found: Any) -> Any:
-    return found
-
-
-def in_first_rank(self: search.TreeSearch, rank: int | None) -> Any:
-    """The search in the dimensions that it begins with."""
-    return IN_ALL_DIMENSIONS(self, rank or min(max(search.RANK, (self.n_clusters or 1) - 1), search.LARGEST_RANK))
-
-
-#: Rule -> what is called instead, by where ``fusewise.automatic`` looks it up.
-RULES: dict[str, dict[str, Callable[..., Any]]] = {
+#: Rule -> what takes the place of a name, by where ``fusewise.automatic`` looks it up.
+RULES: dict[str, dict[str, Any]] = {
     "powers": {"choosing._powers_in_question": lambda *_: None},
-    "all dimensions": {"search.TreeSearch.in_all_dimensions": in_first_rank},
-    "k-means": {"search.TreeSearch.by_kmeans": as_found},
-    "mixtures of independent columns": {"search.TreeSearch.by_columns": as_found},
+    **{each.__name__.replace("_", " "): {"proposals.PROPOSALS": without(each)} for each in proposals.PROPOSALS},
     "numbers lead": {"search.TreeSearch.among_numbers": lambda _: None},
-    "some columns": {"choosing.in_some_columns": as_found},
-    "gaps": {"choosing.across_gaps": as_found, "search.parts_of": lambda *_: None},
-    "many clusters": {"search.TreeSearch.with_many": as_found},
-    "valleys": {"search.without_valley": lambda *_, **__: []},
-    "rare": {"sample.SampledSearch.with_rare": lambda _, clusters, n_sampled: (clusters, [])},
+    "gaps": {"choosing.across_gaps": lambda _, found: found, "choosing.parts_of": lambda *_: None},
+    "valleys": {"choosing.without_valley": lambda *_, **__: []},
+    "rare": {"sample.SampledSearch.with_rare": lambda _, clusters, n_sampled, **__: (clusters, ())},
     "spread steps": {"sample.spread_out": lambda table, seed: table},
     "copies": {"sample.shares_of_copies": lambda table: None},
-    "independent columns": {
-        "search.better_explained": lambda _, __, subspace, mixture, *___: AxisMixture(subspace, mixture)
+    "labels by independent columns": {
+        "choosing.better_explained": lambda _, __, subspace, mixture, *___: AxisMixture(subspace, mixture)
     },
 }
 
@@ -84,11 +74,10 @@ CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "WITHIN_SHARE": ("cuts", (0.03, 0.05, 0.1, 0.2, 0.3)),
     "PATIENCE": ("comparison", (4, 6, 8, 12, 16)),
     "NO_VALLEY": ("valleys", (0.9, 0.93, 0.95, 0.97, 0.99)),
-    "CONTIGUOUS": ("valleys", (0.1, 0.15, 0.2, 0.3, 0.4)),
+    "TOUCHING": ("valleys", (0.1, 0.15, 0.2, 0.3, 0.4)),
     "EQUALLY_DENSE": ("valleys", (1.5, 2.0, 3.0, 4.0, 6.0)),
     "TOLERATED": ("valleys", (0.25, 0.5, 1.0, 2.0, 4.0)),
     "SOFT_ROUNDS": ("clusters", (1, 2, 4, 8, 16)),
-    "ATOM": ("units", (0.03, 0.05, 0.1, 0.2, 0.3)),
     "ENOUGH_GAINED": ("classes", (0.6, 0.7, 0.8, 0.9, 1.0)),
     "ROWS": ("criterion", (1000, 2000, 3000, 5000, 10000)),
 }

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from fusewise.automatic import mixture_fit as module
-from fusewise.automatic.comparison import Comparison
+from fusewise.automatic.comparison import Comparison, best_of
 from fusewise.automatic.criterion import criterion
 from fusewise.automatic.cuts import grow, partitions
 from fusewise.automatic.evidence import Evidence
@@ -280,13 +280,14 @@ def test_the_better_family_is_kept(seed, hidden):
 @pytest.mark.parametrize("hidden", [0.0, 0.3])
 def test_the_best_of_all_is_found_and_fitted_in_full(seed, hidden):
     table, rows, candidates = placed(5, hidden, seed, noise=0.3)
-    compared = Comparison(rows, table)(candidates, compare_all=True)
+    compared, _ = Comparison(rows, table)(candidates)
+    best = best_of(compared)
     mixtures = [in_full(rows, labels) for labels in candidates]
     criteria = [criterion(rows.evidence, mixture, complete=hidden == 0) for mixture in mixtures]
-    assert compared.best == int(np.argmax(criteria))
-    for k in (0, compared.best):
-        assert compared.criteria[k] == criteria[k]
-    assert np.all(np.array(compared.criteria) <= np.array(criteria) + 1)
+    assert best == int(np.argmax(criteria))
+    for k in (0, best):
+        assert compared[k].criterion == criteria[k]
+    assert all(each.criterion <= most + 1 for each, most in zip(compared, criteria, strict=True))
 
 
 def test_rounds_add_up():

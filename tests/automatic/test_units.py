@@ -136,3 +136,20 @@ class TestUnits:
     def test_a_scale_of_zero_is_refused(self):
         with pytest.raises(ValueError, match="a column of zero"):
             Units(np.arange(2), np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))._verify()
+
+
+@pytest.mark.parametrize("low_and_step", [(0.0, 1.0), (1.1, 2.54)])
+def test_columns_of_which_every_row_has_exactly_one_are_a_category(low_and_step):
+    """In any units, also where some rows have none; not if a row has two."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(4, size=200)
+    low, step = low_and_step
+    X = np.column_stack([rng.normal(size=(200, 2)), low + step * np.eye(4)[kind], rng.integers(2, size=200)])
+    X[rng.random(200) < 0.2, 2:6] = np.nan
+    units, levels = units_of(as_entries(X), (), as_entries(X))
+    assert [(start, stop) for start, stop, _ in levels] == [(2, 6), (6, 8)]
+    z = units.applied(as_entries(X))
+    assert np.var(z.values[:, 2:6][z.mask[:, 2]], axis=0).sum() == pytest.approx(1)
+    np.testing.assert_allclose(units.undone(z.values)[z.mask[:, 2], 2:6], X[z.mask[:, 2], 2:6])
+    X[np.flatnonzero(kind == 0)[0], 2:6] = low + step * np.array([1, 1, 0, 0])
+    assert len(units_of(as_entries(X), (), as_entries(X))[1]) == 5

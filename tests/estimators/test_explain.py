@@ -60,8 +60,9 @@ def test_contributions_are_shapley_values(model, mixed):
 
 
 def test_in_words_and_as_a_frame(model, mixed):
-    (found,) = model.explain(mixed.iloc[[3]])
+    (found,) = model.explain(mixed, rows=[3])
     said = repr(found)
+    assert said == repr(model.explain(mixed.iloc[[3]])[0])
     assert said.startswith(f"row p3: in cluster {found.cluster} rather than {found.runner_up}")
     assert f"  colour=x = {mixed['colour=x'].iloc[3]}: " in said
     assert "sizes of the clusters" in said
@@ -90,3 +91,5 @@ def test_one_cluster_has_no_runner_up():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.raises(ValueError, match="one cluster: there is no other"):
         FusionClustering(n_clusters=1).fit(X).explain(X[:1])
+    with pytest.raises(ValueError, match=r"rows must be numbers from 0 to 59, got \[60\]"):
+        FusionClustering(n_clusters=2).fit(X).explain(X, rows=[60])

@@ -3,9 +3,8 @@
 from fusewise.automatic.alternatives import Alternative, nearly_as_good
 from fusewise.automatic.choice import Choice
 from fusewise.automatic.choosing import choose
-from fusewise.automatic.hints import NO_HINTS, Hints, place
+from fusewise.automatic.hints import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.automatic.labelling import OUTLIER_LEVEL, Classified, Classifier, outlier_confidence
-from fusewise.automatic.settling import UNSATISFIED
 from fusewise.automatic.smooth import Smooth
 from fusewise.automatic.stability import (
     MOST_HIDDEN,
@@ -17,7 +16,6 @@ from fusewise.automatic.stability import (
     summarise,
 )
 from fusewise.automatic.units import LevelBlock
-from fusewise.automatic.with_hints import better_supported
 
 __all__ = [
     "MOST_HIDDEN",
@@ -34,7 +32,6 @@ __all__ = [
     "Refit",
     "Smooth",
     "Stability",
-    "better_supported",
     "choose",
     "hide_more",
     "nearly_as_good",

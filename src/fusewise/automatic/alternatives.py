@@ -16,7 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from fusewise.automatic.choice import Choice
-from fusewise.automatic.comparison import Compared, Placed, Searched
+from fusewise.automatic.choosing import clusters_of
+from fusewise.automatic.comparison import Candidate, Placed, Searched
 from fusewise.automatic.copies import shares_of_copies, worth_of_rows
 from fusewise.automatic.criterion import NEARLY, class_explained, explained
 from fusewise.automatic.hints import Hints, place
@@ -125,10 +126,10 @@ def _explained(choice: Choice, k: int, sample: InMemory) -> Real:
 def _as_if_chosen(choice: Choice, k: int, sample: InMemory, hints: Hints, *, told: bool) -> Choice:
     """The result that another candidate would have given."""
     rows = Rows.of(choice.evidence, prior_variances(choice.subspace, choice.evidence))
-    compared = Compared(choice.mixtures, choice.criteria, choice.interrupted)
-    found = Searched(Placed(choice.subspace, rows, choice.tree), list(choice.partitions), compared, k)
+    candidates = tuple(map(Candidate, choice.partitions, choice.mixtures, choice.criteria))
+    found = Searched(Placed(choice.subspace, rows, choice.tree), candidates, k)
     n_clusters = int(choice.partitions[k].max()) + 1 if told else None
     worth = worth_of_rows(shares_of_copies(sample))
     search = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, None, silent, worth, hints, hints)
-    mixture, clusters = search.clusters(found)
+    mixture, clusters = clusters_of(search, found)
     return replace(choice, chosen=k, mixture=mixture, clusters=clusters)

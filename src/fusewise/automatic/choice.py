@@ -11,10 +11,9 @@ from fusewise.automatic.clusters import Clusters, ambient, check_coordinates
 from fusewise.automatic.columns import ColumnMixture
 from fusewise.automatic.criterion import Classes
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.hints import NO_HINTS, Hints, obeyed
 from fusewise.automatic.labelling import Classified, Classifier
 from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.settling import obeyed
 from fusewise.automatic.tree import MergeTree, join_heights
 from fusewise.automatic.units import Units
 from fusewise.kernels import Index, Labels, Mask, Real, Values
@@ -114,7 +113,7 @@ class Choice(Record):
         if hints:
             rows = np.sort(hints.rows)
             densities = self.clusters.log_densities(self.units.applied(table.take(rows)))[0]
-            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints, self.sizes(table))
+            labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
             found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
 

@@ -16,10 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic.columns import ColumnData, ColumnMixture, fit_columns
 from fusewise.automatic.criterion import class_criterion
-from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.hints import NO_HINTS, Hints, held
 from fusewise.automatic.mixture import probabilities
 from fusewise.automatic.mixture_fit import enough_gain
-from fusewise.automatic.settling import held
 from fusewise.automatic.units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
@@ -31,7 +30,7 @@ SHORT_ROUNDS, LONG_ROUNDS, ROUNDS = 8, 50, 20
 ENOUGH_GAINED = 0.8
 
 Judged = tuple[ColumnMixture, float]
-Away = Real | float  # see ``settling.held``
+Away = Real | float  # see ``hints.held``
 
 
 def classes_of(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fusewise.automatic.columns import ColumnMixture, fit_columns, only_columns
 from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import NEGLIGIBLE, Mixture, one_of_each, probabilities, soften, tail_weights
+from fusewise.automatic.mixture import Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.automatic.rows import prior_variances
 from fusewise.automatic.units import LevelBlock, Levels, is_number
 from fusewise.kernels import Index, Real, Values
@@ -113,7 +113,7 @@ class AxisMixture(Record):
         v = np.zeros(evidence.shape)
         every = np.arange(len(v))
         for k in range(self.n_components):
-            near = np.flatnonzero(posterior[:, k] > NEGLIGIBLE)
+            near = np.flatnonzero(posterior[:, k] > 1e-12)
             near = near if 2 * len(near) < len(v) else every
             groups = evidence.grouped(np.full(len(near), k), self.n_components, near)
             where = near[groups.order]
@@ -321,7 +321,7 @@ def better_explained(
     """Return the components of a mixture along axes, or with independent columns if these explain the entries better.
 
     Both are densities of the observed entries, so log L - (p/2) log N compares them. `worth` is that of
-    ``criterion``; `away` is added to the log-densities of both (``settling.held``).
+    ``criterion``; `away` is added to the log-densities of both (``hints.held``).
     """
     n = table.shape[0]
     densities, _ = mixture.log_densities(evidence)

@@ -343,7 +343,7 @@ def fit_columns(
 
     Columns are on a common scale and centred, but for levels. It stops when a round raises the log-likelihood by less
     than `gain`; by default all rounds are made. `pseudo` are the pseudo-entries of ``level_shares``; `away` is added to
-    the log-densities (``settling.held``).
+    the log-densities (``hints.held``).
     """
     rows = table if isinstance(table, ColumnData) else ColumnData.of(table, levels)
     weights, before = np.ones_like(posterior), -np.inf

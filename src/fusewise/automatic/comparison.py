@@ -1,12 +1,9 @@
-"""Partitions of the rows compared, each by the mixture that describes it.
-
-The result of a search for clusters.
-"""
+"""Partitions of the rows compared: the mixtures that describe them, their criteria, and the best."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -16,11 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.automatic.clusters import SOFT_ROUNDS
 from fusewise.automatic.columns import LevelEvidence
 from fusewise.automatic.criterion import Classes, criterion
-from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.hints import NO_HINTS, Hints, held, log_odds
 from fusewise.automatic.mixture import Mixture, probabilities, soften
 from fusewise.automatic.mixture_fit import FIRST_ROUNDS, ROUNDS, PartitionFit, fit_groups, threads_of_fits
 from fusewise.automatic.rows import Rows
-from fusewise.automatic.settling import held, log_odds
 from fusewise.automatic.tree import MergeTree
 from fusewise.kernels import Labels, in_threads
 from fusewise.observations import InMemory
@@ -30,52 +26,104 @@ from fusewise.support import counted
 
 T = TypeVar("T")
 
-#: The search ends when the criterion has not improved for this many numbers of clusters.
+#: The comparison ends when the criterion has not improved for this many numbers of clusters.
 PATIENCE = 8
 
 
+class Placed(NamedTuple):
+    """Rows placed in a subspace, and their merge tree."""
+
+    subspace: Subspace
+    rows: Rows
+    tree: MergeTree
+
+
+class Candidate(NamedTuple):
+    """A partition, the mixture fitted to it, and its criterion; whether it breaks hints."""
+
+    labels: Labels
+    mixture: Mixture | Classes
+    criterion: float
+    barred: bool = False
+
+    @property
+    def n_groups(self) -> int:
+        """K."""
+        return self.mixture.n_components
+
+
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """Mixtures fitted to partitions, in order of the number of groups.
+class Searched:
+    """What a search has found.
 
     Attributes
     ----------
-    mixtures, criteria : mixture and criterion of each partition compared; larger criteria are better.
-    interrupted : whether Ctrl-C ended the comparison early.
-    barred : partitions that break hints, and whose criterion is that of the table alone.
+    placed : where the rows are.
+    candidates : the partitions compared, in order of their number of groups.
+    chosen : the position of the best.
+    interrupted : whether Ctrl-C ended the search early.
+    unsettled : whether more rows may show more clusters.
     """
 
-    mixtures: tuple[Mixture | Classes, ...]
-    criteria: tuple[float, ...]
-    interrupted: bool
-    barred: frozenset[int] = frozenset()
-
-    def with_one(self, mixture: Mixture | Classes, criterion: float, odds: float | None) -> Compared:
-        """The same with one more: the criterion of the table alone, and ``settling.log_odds`` of the hints."""
-        barred = self.barred if odds is not None else self.barred | {len(self.criteria)}
-        criteria = (*self.criteria, criterion + (odds or 0.0))
-        return Compared((*self.mixtures, mixture), criteria, self.interrupted, barred)
-
-    def only(self, which: list[int]) -> Compared:
-        """Some of the partitions, none of which breaks hints."""
-        return Compared(
-            tuple(self.mixtures[k] for k in which), tuple(self.criteria[k] for k in which), self.interrupted
-        )
+    placed: Placed
+    candidates: tuple[Candidate, ...]
+    chosen: int
+    interrupted: bool = False
+    unsettled: bool = False
 
     @property
-    def best(self) -> int:
-        """The partition with the best criterion that breaks no hint."""
-        return max(set(range(len(self.criteria))) - self.barred, key=self.criteria.__getitem__, default=0)
+    def best(self) -> Candidate:
+        """The chosen candidate."""
+        return self.candidates[self.chosen]
+
+    @property
+    def gain(self) -> float:
+        """How much better the chosen partition explains the entries than a single cluster."""
+        return self.best.criterion - self.candidates[0].criterion
+
+    @property
+    def criterion(self) -> float:
+        """The criterion of the chosen partition; minus infinity if hints bar all of them."""
+        return -np.inf if self.best.barred else self.best.criterion
+
+    @property
+    def rank(self) -> int:
+        """Dimensions searched."""
+        return self.placed.subspace.rank
+
+    @property
+    def featureless(self) -> bool:
+        """Whether rows vary less along the axes than about them: other axes would have done as well."""
+        return bool(self.placed.rows.variances.mean() < self.placed.subspace.noises.mean())
+
+    def with_better(self, others: Iterable[Candidate], *, replacing: bool = False) -> tuple[Candidate, ...]:
+        """The candidates, for each number of groups the one with the larger criterion, or else the other one."""
+        table = {each.n_groups: each for each in self.candidates}
+        for each in others:
+            known = table.get(each.n_groups)
+            if replacing or known is None or each.criterion > known.criterion:
+                table[each.n_groups] = each
+        return tuple(table[number] for number in sorted(table))
 
 
-@dataclass
-class Candidate:
-    """A partition, its mixture so far, its criterion, and ``settling.log_odds`` of the hints."""
+def best_of(candidates: Sequence[Candidate]) -> int:
+    """The position of the candidate with the largest criterion that breaks no hint."""
+    allowed = [k for k, each in enumerate(candidates) if not each.barred]
+    return max(allowed, key=lambda k: candidates[k].criterion, default=0)
+
+
+def interrupted(found: Searched) -> Searched:
+    """The search so far, after Ctrl-C in a further one."""
+    searched = counted(found.rank, "dimension")
+    warnings.warn(f"interrupted: this is the best result in {searched}", ConvergenceWarning, stacklevel=6)
+    return replace(found, interrupted=True)
+
+
+class Comparing(NamedTuple):
+    """A partition whose mixture is not fitted in full yet, and its candidate so far."""
 
     fit: PartitionFit
-    mixture: Mixture
-    criterion: float
-    odds: float | None
+    candidate: Candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,57 +149,51 @@ class Comparison:
     categories: LevelEvidence | None = None
 
     def __call__(
-        self, partitions: list[Labels], *, compare_all: bool, until: int | None = None, rival: float = -np.inf
-    ) -> Compared:
+        self, partitions: Sequence[Labels], *, compare_all: bool = True, until: int | None = None
+    ) -> tuple[tuple[Candidate, ...], bool]:
         """Compare partitions in order of their number of groups: all, or until the criterion stops improving.
 
-        With `until`, also stop once a partition with that many groups is the best so far. `rival` is the criterion of
-        another partition, to beat.
+        With `until`, also stop once a partition with that many groups is the best so far. Returns the candidates, and
+        whether Ctrl-C has ended the comparison.
         """
-        candidates: list[Candidate] = []
-        stopped = False
+        found: list[Comparing] = []
         try:
-            for candidate in self._in_threads(self._judged, partitions):
-                candidates.append(candidate)
-                so_far = _compared(candidates)
-                self.progress("comparing partitions", len(candidates), len(partitions), objective=-so_far.criteria[-1])
-                tired = len(candidates) - 1 - so_far.best >= PATIENCE
-                enough = until and so_far.mixtures[so_far.best].n_components >= until
-                if not compare_all and (tired or enough):
+            for each in self._in_threads(lambda labels: self._advanced(self._begun(labels), FIRST_ROUNDS), partitions):
+                found.append(each)
+                best = best_of([one.candidate for one in found])
+                self.progress("comparing partitions", len(found), len(partitions), objective=-each.candidate.criterion)
+                enough = until is not None and found[best].candidate.n_groups >= until
+                if not compare_all and (enough or len(found) - 1 - best >= PATIENCE):
                     break
-            self._settle(candidates, rival)
+            self._settle(found)
         except KeyboardInterrupt:
-            if compare_all or len(_compared(candidates).barred) == len(candidates):
+            if compare_all or all(each.candidate.barred for each in found):
                 raise
-            stopped = True
-            some = counted(len(candidates), "partition")
+            some = counted(len(found), "partition")
             warnings.warn(f"interrupted: this is the best of {some} compared", ConvergenceWarning, stacklevel=5)
-        return replace(_compared(candidates), interrupted=stopped)
+            return tuple(each.candidate for each in found), True
+        return tuple(each.candidate for each in found), False
 
-    def _settle(self, candidates: list[Candidate], rival: float) -> None:
+    def _settle(self, found: list[Comparing]) -> None:
         """Fit in full one group, with which others are compared, the best, and all that may still be better."""
-        wanted = {k for k, each in enumerate(candidates) if each.mixture.n_components in (1, self.n_clusters)}
+        wanted = {k for k, each in enumerate(found) if each.candidate.n_groups in (1, self.n_clusters)}
         while True:
-            now = _compared(candidates)
-            lefts = [each.fit.left for each in candidates]
-            best = max(rival, now.criteria[now.best])
-            reaching = {k for k, left in enumerate(lefts) if now.criteria[k] + left >= best}
+            now = [each.candidate for each in found]
+            best = best_of(now)
+            reaching = {k for k, each in enumerate(found) if now[k].criterion + each.fit.left >= now[best].criterion}
             # First the best alone: others may then be out of reach.
-            wanted |= reaching if candidates[now.best].fit.done else reaching & {now.best}
-            waiting = [k for k in sorted(wanted) if not candidates[k].fit.done]
+            wanted |= reaching if found[best].fit.done else reaching & {best}
+            waiting = [k for k in sorted(wanted) if not found[k].fit.done]
             if not waiting:
                 return
-            finished = self._in_threads(self._finished, [candidates[k].fit for k in waiting])
-            for k, candidate in zip(waiting, finished, strict=True):
-                candidates[k] = candidate
+            finished = self._in_threads(lambda k: self._advanced(found[k].fit, ROUNDS), waiting)
+            for k, each in zip(waiting, finished, strict=True):
+                found[k] = each
 
-    def _judged(self, labels: Labels) -> Candidate:
-        return self._advanced(PartitionFit(self.rows, labels, self.worth), FIRST_ROUNDS)
+    def _begun(self, labels: Labels) -> PartitionFit:
+        return PartitionFit(self.rows, labels, self.worth)
 
-    def _finished(self, fit: PartitionFit) -> Candidate:
-        return self._advanced(fit, ROUNDS)
-
-    def _advanced(self, fit: PartitionFit, rounds: int) -> Candidate:
+    def _advanced(self, fit: PartitionFit, rounds: int) -> Comparing:
         fit.advance(rounds)
         evidence, mixture, worth = self.rows.evidence, fit.mixture, self.worth
         judged = criterion(evidence, mixture, complete=self.table.is_complete, worth=worth)
@@ -160,17 +202,10 @@ class Comparison:
         odds: float | None = 0.0
         if self.hints:
             odds = log_odds(mixture.log_densities(evidence)[0], self.hints, worth, self.n_clusters)
-        return Candidate(fit, mixture, judged, odds)
+        return Comparing(fit, Candidate(fit.labels, mixture, judged + (odds or 0.0), barred=odds is None))
 
-    def _in_threads(self, work: Callable[[T], Candidate], items: Sequence[T]) -> Iterator[Candidate]:
+    def _in_threads(self, work: Callable[[T], Comparing], items: Sequence[T]) -> Iterator[Comparing]:
         return in_threads(work, items, most=threads_of_fits(*self.rows.evidence.shape))
-
-
-def _compared(candidates: list[Candidate]) -> Compared:
-    compared = Compared((), (), interrupted=False)
-    for each in candidates:
-        compared = compared.with_one(each.mixture, each.criterion, each.odds)
-    return compared
 
 
 def assign(
@@ -197,61 +232,3 @@ def assign(
     shared = soften(evidence, mixture, prior, SOFT_ROUNDS, away)
     left = np.unique((shared.log_densities(evidence)[0] + away).argmax(axis=1))
     return shared if len(left) == shared.n_components else mixture
-
-
-class Placed(NamedTuple):
-    """Rows placed in a subspace, and their merge tree."""
-
-    subspace: Subspace
-    rows: Rows
-    tree: MergeTree
-
-
-class Searched(NamedTuple):
-    """The result of a search: the partitions that were compared, in order of the number of groups, and the best."""
-
-    placed: Placed
-    partitions: list[Labels]
-    compared: Compared
-    chosen: int
-    unsettled: bool = False  # more rows may show more clusters
-
-    @property
-    def gain(self) -> float:
-        """How much better the chosen partition explains the entries than a single cluster."""
-        return self.compared.criteria[self.chosen] - self.compared.criteria[0]
-
-    @property
-    def criterion(self) -> float:
-        """The criterion of the chosen partition; minus infinity if hints bar all of them."""
-        barred = self.chosen in self.compared.barred
-        return -np.inf if barred else self.compared.criteria[self.chosen]
-
-    @property
-    def allowed(self) -> Searched:
-        """The same without the partitions that break hints."""
-        kept = [k for k in range(len(self.partitions)) if k not in self.compared.barred]
-        partitions = [self.partitions[k] for k in kept]
-        return Searched(self.placed, partitions, self.compared.only(kept), kept.index(self.chosen))
-
-    @property
-    def n_groups(self) -> int:
-        """Groups of the chosen partition."""
-        return int(self.partitions[self.chosen].max()) + 1
-
-    @property
-    def rank(self) -> int:
-        """Dimensions searched."""
-        return self.placed.subspace.rank
-
-    @property
-    def featureless(self) -> bool:
-        """Whether rows vary less along the axes than about them: other axes would have done as well."""
-        return bool(self.placed.rows.variances.mean() < self.placed.subspace.noises.mean())
-
-
-def interrupted(found: Searched) -> Searched:
-    """The search so far, after Ctrl-C in a further one."""
-    searched = counted(found.rank, "dimension")
-    warnings.warn(f"interrupted: this is the best result in {searched}", ConvergenceWarning, stacklevel=6)
-    return found._replace(compared=replace(found.compared, interrupted=True))

@@ -1,6 +1,4 @@
-"""Partitions along the merge tree of l0 fusion: the candidates among which one is chosen.
-
-Where to cut a merge tree: a node is one group or the best groups below it, whichever explain its rows better.
+"""Where to cut a merge tree: a node is one group or the best groups below it, whichever explain its rows better.
 
 Comparing whole partitions costs K times the rows for each K. But whether a node is cut changes the fit of its own rows
 only, so one walk from the leaves to the root finds the best of all partitions along the tree:
@@ -379,23 +377,8 @@ def _mean(places: Any, metric: Any, pattern: Any, which: Any, weights: Any, syst
             for k in range(r):
                 total += row[k] * place[k]
             right[j] += weight * total
-    size = 0.0
     for j in range(r):
-        size += system[j, j]
-    for j in range(r):  # Cholesky factor; a direction that no row determines stays at the origin
-        system[j, j] += 1e-9 * size + 1e-300
-        for k in range(j + 1):
-            s = system[j, k]
-            for m in range(k):
-                s -= system[j, m] * system[k, m]
-            system[j, k] = np.sqrt(max(s, 1e-300)) if j == k else s / system[k, k]
-    for j in range(r):
-        s = right[j]
         for k in range(j):
-            s -= system[j, k] * right[k]
-        right[j] = s / system[j, j]
-    for j in range(r - 1, -1, -1):
-        s = right[j]
-        for k in range(j + 1, r):
-            s -= system[k, j] * right[k]
-        right[j] = s / system[j, j]
+            system[k, j] = system[j, k]
+    tiny = 1e-9 * np.trace(system) + 1e-300  # a direction that no row determines stays at the origin
+    right[:] = np.linalg.solve(system + tiny * np.eye(r), right)

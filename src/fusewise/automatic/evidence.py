@@ -30,9 +30,6 @@ from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
 from fusewise.support import Dims, Flag, NumberArray, PositionArray, Record
 
-#: Directions are determined by the entries of a row if their precision is more than this share of the largest.
-REGULAR = 1e-6
-
 
 class Marginal(NamedTuple):
     """Rows with coordinates mu + L s, where s ~ N(0, I) is integrated out; L and mu are those of the row's group.
@@ -260,18 +257,22 @@ def _patterns(table: InMemory) -> tuple[Any, Index]:
 
 
 def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:
-    """A^+ and the rank of each of U x r x r symmetric matrices."""
+    """A^+ and the rank of each of U x r x r symmetric matrices.
+
+    Directions are determined if their precision is more than a share of the largest.
+    """
+    share = 1e-6
     n, r, _ = precision.shape
     size = np.einsum("ukk->u", precision)
     inverses, ranks = block_inverses(precision, 1e-15 * size + 1e-100), np.full(n, r)
     # The smallest eigenvalue is at least 1 / |A^-1| and the largest at most the trace: most are regular for sure.
-    sure = size**2 * np.einsum("ukl,ukl->u", inverses, inverses) < 0.01 * REGULAR**-2
+    sure = size**2 * np.einsum("ukl,ukl->u", inverses, inverses) < 0.01 * share**-2
     unsure = np.flatnonzero(~sure | (size <= 0))
 
     def invert(begin: int, end: int) -> None:
         which = unsure[begin:end]
         values, vectors = np.linalg.eigh(precision[which])
-        known = values > REGULAR * np.maximum(values[:, -1:], np.finfo(float).tiny)
+        known = values > share * np.maximum(values[:, -1:], np.finfo(float).tiny)
         inverse = np.where(known, 1 / np.where(known, values, 1), 0)
         inverses[which] = (vectors * inverse[:, None]) @ vectors.transpose(0, 2, 1)
         ranks[which] = known.sum(axis=1)

@@ -1,28 +1,39 @@
 """Hints from people: rows that belong to one cluster, and rows that do not.
 
 Rows that must be together form a *block*; two blocks are in *conflict* if some rows of them must not be together. A
-class of known labels is a block in conflict with all other classes. The tree never fuses groups in conflict; how
-the components of a mixture obey hints is the subject of ``settling``.
+class of known labels is a block in conflict with all other classes. The tree never fuses groups in conflict.
+Components of a mixture are joined, and each block is placed in a cluster, so that
 
-Blocks of rows placed in clusters, those in conflict in different ones: a graph colouring in which colours differ.
+    log p(hints | X) = sum_b log P(all rows of block b are in its cluster | X) - (unions) log N
+
+is largest, blocks in conflict in different clusters (a graph colouring in which colours differ). The same is added to
+the criterion of a partition, which then is one of the table and the hints together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from itertools import combinations
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from fusewise.automatic.mixture import probabilities
 from fusewise.kernels import Index, Labels, Mask, Real
-from fusewise.support import Dims, PositionArray, Record
+from fusewise.support import Dims, InputError, PositionArray, Record, counted
 
 #: Added to the log-density of a component in which a row may not be.
 FAR = -1e4
+#: Probability that a row with a hint lies where rows of another cluster do.
+STRAY = 0.01
+#: Steps of the search for a colouring before it gives up.
+STEPS = 20_000
+UNSATISFIED = "could not keep apart all rows of cannot_link in {}: give fewer pairs, or a larger n_clusters"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +71,6 @@ class Hints(Record):
     def __bool__(self) -> bool:
         return bool(len(self.rows))
 
-    @property
-    def are_classes(self) -> bool:
-        """Whether each block is in conflict with every other, as known labels are."""
-        return 2 * len(self.conflicts) == self.n_blocks * (self.n_blocks - 1) > 0
-
     @cached_property
     def apart(self) -> Mask:
         """M x M, whether two blocks are in conflict."""
@@ -83,19 +89,11 @@ class Hints(Record):
         known = self.block_of(1 + max(self.rows.max(initial=-1), rows.max(initial=-1)))[rows]
         here = np.flatnonzero(known >= 0)
         here = here[np.argsort(known[here], kind="stable")]
-        return self._on(here, known[here])
-
-    def only(self, kept: Mask) -> Hints:
-        """The hints on some of the rows with hints, given in the order of `rows`; blocks without any are left out."""
-        return self._on(self.rows[kept], self.block[kept])
-
-    def _on(self, rows: Index, block: Index) -> Hints:
-        """Rows that belong to some of the blocks, which are numbered anew."""
-        blocks, numbered = np.unique(block, return_inverse=True)
+        blocks, numbered = np.unique(known[here], return_inverse=True)
         number = np.full(self.n_blocks, -1, np.intp)
         number[blocks] = np.arange(len(blocks))
         conflicts = number[self.conflicts]
-        return Hints(rows, numbered, conflicts[(conflicts >= 0).all(axis=1)])
+        return Hints(here, numbered, conflicts[(conflicts >= 0).all(axis=1)])
 
     def sample(self, most: int, random: np.random.Generator) -> Index:
         """At most so many of the rows, ascending: some of each block, as far as possible."""
@@ -137,10 +135,6 @@ def given_to_nearest(labels: Labels, rows: Index, distances: Real, hints: Hints)
         labels[row] = known[distance[known].argmin()] if len(known) else allowed[0]
         holds[own, labels[row]] = True
     return np.asarray(np.unique(labels, return_inverse=True)[1])
-
-
-#: Steps of the search for a colouring before it gives up.
-STEPS = 20_000
 
 
 def place(scores: Real, conflicts: Index) -> Index | None:
@@ -217,3 +211,179 @@ def _improved(scores: Real, near: list[Index], chosen: Index, barred: Index) -> 
                 barred[others, better] += 1
                 chosen[block], moved = better, True
     return chosen
+
+
+class Settled(NamedTuple):
+    """Components joined into clusters, and blocks placed in them.
+
+    Attributes
+    ----------
+    group : the cluster of each component.
+    cluster : the cluster of each block.
+    value : sum_b log p(rows of b in its cluster) - (unions) log N.
+    """
+
+    group: Index
+    cluster: Index
+    value: float
+
+
+def settle(
+    densities: Real, hints: Hints, price: float, n_clusters: int | None = None, *, exactly: bool = False
+) -> Settled | None:
+    """Join components into clusters and place each block in one, so that the hints are likeliest.
+
+    Components are joined greedily, those first that gain most: a block whose rows prefer two of them says that these
+    are one cluster, unless it is likelier that some of the rows are strays: each lies anywhere in the table with
+    probability `STRAY`, so that no single row decides. None if the conflicts need
+    more clusters than there are components.
+
+    Parameters
+    ----------
+    densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
+    hints : blocks and conflicts.
+    price : cost of joining two components, in nats.
+    n_clusters : the smallest number of clusters.
+    exactly : whether components are joined until there are no more than that, at whatever loss.
+    """
+    anywhere = _anywhere(densities)
+    group, columns = np.arange(densities.shape[1]), densities
+    scores = hints.sums(np.logaddexp(columns, anywhere))
+    cluster = place(scores, hints.conflicts)
+    if cluster is None:
+        return None
+    blocks = np.arange(hints.n_blocks)
+    value = float(scores[blocks, cluster].sum())
+    while columns.shape[1] > (n_clusters or 1):
+        best, found = -np.inf if exactly else value + price, None
+        for a, b in combinations(range(columns.shape[1]), 2) if exactly else _shared(columns, hints):
+            both = np.delete(columns, b, axis=1)
+            both[:, a] = np.logaddexp(columns[:, a], columns[:, b])
+            summed = np.delete(scores, b, axis=1)
+            summed[:, a] = hints.sums(np.logaddexp(both[:, a : a + 1], anywhere))[:, 0]
+            placed = place(summed, hints.conflicts)
+            if placed is not None and (total := float(summed[blocks, placed].sum())) > best:
+                best, found = total, (a, b, both, summed, placed)
+        if found is None:
+            break
+        a, b, columns, scores, cluster = found
+        group = np.where(group == b, a, group)
+        group = np.where(group > b, group - 1, group)
+        value = best
+    unions = densities.shape[1] - columns.shape[1]
+    return Settled(group, cluster, value - unions * price)
+
+
+def _anywhere(densities: Real) -> Real:
+    """The log-density of a stray of each row: it lies anywhere in the table."""
+    return np.asarray(np.logaddexp.reduce(densities, axis=1, keepdims=True) + np.log(STRAY))
+
+
+def _shared(columns: Real, hints: Hints) -> Iterator[tuple[int, int]]:
+    """Pairs of clusters a < b that are each the likeliest for some row of one block."""
+    likeliest = np.zeros((hints.n_blocks, columns.shape[1]))
+    likeliest[hints.block, columns.argmax(axis=1)] = 1
+    together = np.triu(likeliest.T @ likeliest, 1)
+    for a, b in np.argwhere(together > 0):
+        yield int(a), int(b)
+
+
+def held(densities: Real, hints: Hints, n_clusters: int | None) -> Real | float:
+    """N x K, zero where a row may be in a component and `FAR` where its block is in another cluster; 0 without hints.
+
+    Parameters
+    ----------
+    densities : log p(x_i, k), N x K.
+    hints : blocks and conflicts.
+    n_clusters : the number of clusters, if it was given.
+    """
+    settled = settle(densities[hints.rows], hints, float(np.log(len(densities))), n_clusters) if hints else None
+    if settled is None:
+        return 0.0
+    away = np.zeros(densities.shape)
+    away[hints.rows] = np.where(settled.cluster[hints.block][:, None] == settled.group, 0.0, FAR)
+    return away
+
+
+def log_odds(densities: Real, hints: Hints, worth: float, n_clusters: int | None) -> float | None:
+    """log p(hints | X) of the components of a mixture; None if they cannot hold, or not in `n_clusters` clusters.
+
+    Strays matter to which components are joined, but not here: a partition has to explain every row with a hint.
+
+    Parameters
+    ----------
+    densities : log p(x_i, k), N x K.
+    hints : blocks and conflicts.
+    worth : how many rows a row is worth (as in ``criterion``).
+    n_clusters : the number of clusters, if it was given.
+    """
+    price, densities = float(np.log(worth * len(densities))) / worth, densities[hints.rows]
+    settled = settle(densities, hints, price, n_clusters)
+    if settled is None or (n_clusters is not None and settled.group.max() + 1 != n_clusters):
+        return None
+    own = np.where(settled.cluster[hints.block][:, None] == settled.group, densities, -np.inf)
+    odds = np.logaddexp.reduce(own, axis=1) - np.logaddexp.reduce(densities, axis=1)
+    return worth * (float(odds.sum()) - price * (len(settled.group) - int(settled.group.max()) - 1))
+
+
+def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, int]], n_clusters: int | None) -> Index:
+    """The cluster of each component.
+
+    Parameters
+    ----------
+    densities, hints, price, n_clusters : as in `settle`.
+    pairs : components to be joined as well, in this order, where no blocks in conflict are in their clusters.
+    """
+    settled = settle(densities, hints, price, n_clusters, exactly=n_clusters is not None)
+    if settled is None:
+        raise InputError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
+    group, cluster = settled.group, settled.cluster
+    for a, b in pairs:
+        one, other = group[a], group[b]
+        if one != other and not hints.apart[np.ix_(cluster == one, cluster == other)].any():
+            group, cluster = (np.where(each == other, one, each) for each in (group, cluster))
+    return np.asarray(np.unique(group, return_inverse=True)[1])
+
+
+def coloured(hints: Hints, places: Real, nodes: list[Index], n_clusters: int) -> Hints:
+    """Hints in which blocks in conflict have been united into `n_clusters` at most: those that lie near each other.
+
+    Parameters
+    ----------
+    hints : blocks and conflicts.
+    places : coordinates of the rows.
+    nodes : the rows of groups, more than `n_clusters`; the largest of them are where the blocks are drawn to.
+    n_clusters : number of clusters.
+    """
+    largest = sorted(nodes, key=len, reverse=True)[:n_clusters]
+    centres = np.array([places[rows].mean(axis=0) for rows in largest])
+    scores = -hints.sums(np.square(places[hints.rows, None] - centres).sum(axis=2))
+    cluster = place(scores, hints.conflicts)
+    if cluster is None:
+        raise InputError(UNSATISFIED.format(counted(n_clusters, "cluster")))
+    alone = ~hints.apart.any(axis=0)
+    united = np.where(alone, n_clusters + np.arange(hints.n_blocks), cluster)[hints.block]
+    order = np.argsort(united, kind="stable")
+    kinds, block = np.unique(united[order], return_inverse=True)
+    number = np.searchsorted(kinds, cluster)
+    conflicts = np.unique(np.sort(number[hints.conflicts], axis=1), axis=0)
+    return Hints(hints.rows[order], block, conflicts)
+
+
+def obeyed(densities: Real, hints: Hints) -> tuple[Labels, Real]:
+    """The cluster of each row with hints, and its posterior: that of its block, without clusters it must not be in.
+
+    Parameters
+    ----------
+    densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
+    hints : blocks and conflicts.
+    """
+    scores = hints.sums(np.logaddexp(densities, _anywhere(densities)))
+    cluster = place(scores, hints.conflicts)
+    if cluster is None:
+        raise InputError(UNSATISFIED.format(counted(densities.shape[1], "cluster")))
+    taken = np.zeros(scores.shape, bool)
+    for one, other in (hints.conflicts.T, hints.conflicts.T[::-1]):
+        taken[one, cluster[other]] = True
+    posterior = probabilities(np.where(taken, scores.min(axis=1, keepdims=True) + FAR, scores))[0]
+    return cluster[hints.block], posterior[hints.block]

@@ -28,8 +28,6 @@ from fusewise.support import Number, NumberArray, Record, Word
 
 #: Degrees of freedom of the components: heavy tails, with a finite variance.
 TAIL = 5.0
-#: Components that a row is less likely than this to belong to are left out of what is expected of it.
-NEGLIGIBLE = 1e-12
 
 
 class Spreads(NamedTuple):
@@ -196,7 +194,7 @@ class Mixture(Record):
 def soften(evidence: Evidence, mixture: Mixture, prior: Real, rounds: int, away: Real | float = 0.0) -> Mixture:
     """Run a few rounds of soft EM on the observed entries: rows may be shared between components.
 
-    `away` is added to the log-densities (``settling.held``).
+    `away` is added to the log-densities (``hints.held``).
 
     Only a few, as EM run to convergence may leave the partition it started from, and does so on tables whose clusters
     do not follow a Student-t distribution.

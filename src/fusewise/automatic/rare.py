@@ -22,7 +22,7 @@ first fall and then rise that exceeds the one under the best counts that only ri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -72,14 +72,15 @@ class Surprises(NamedTuple):
 
     def merged(self, other: Surprises) -> Surprises:
         """The sample of both."""
-        return Surprises.of_all([self, other])
+        columns: Any = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in COLUMNS}
+        return Surprises(**columns, n_outlying=self.n_outlying + other.n_outlying).smallest()
 
-    @classmethod
-    def of_all(cls, samples: Sequence[Surprises]) -> Surprises:
-        """The sample of several groups of rows."""
-        columns: Any = {name: np.concatenate([getattr(each, name) for each in samples]) for name in COLUMNS}
-        whole = cls(**columns, n_outlying=sum(each.n_outlying for each in samples))
-        return whole.taken(_smallest(whole.priority, whole.row))
+    def smallest(self) -> Surprises:
+        """The first `MOST` + 1 rows by priority, and by row where it is equal."""
+        some = np.arange(len(self.row))
+        if len(some) > MOST + 1:
+            some = np.argpartition(self.priority, MOST)[: MOST + 1]
+        return self.taken(some[np.lexsort((self.row[some], self.priority[some]))])
 
     def taken(self, which: Index) -> Surprises:
         """Some of the rows."""
@@ -116,21 +117,11 @@ class Surprised:
 
     def __call__(self, rows: InMemory, first: int) -> Surprises:
         """The sample of a block that begins at a position of the table."""
-        known = explained(self.clusters, self.units.applied(rows))
-        return self.summary(*known, rows.row_counts > 0, first)
-
-    def summary(self, density: Real, tails: Real, label: Labels, seen: Mask, first: int) -> Surprises:
-        """The sample of a block, from what ``explained`` says of its rows and whether any entry of them was seen."""
+        density, tails, label = explained(self.clusters, self.units.applied(rows))
         where = first + np.arange(len(tails))
-        priority = np.where(seen, uniform(where, self.seed) * tails, np.inf)
+        priority = np.where(rows.row_counts > 0, uniform(where, self.seed) * tails, np.inf)
         n_outlying = int(np.count_nonzero(tails < OUTLIER_LEVEL))
-        return Surprises(priority, where, tails, density, label, n_outlying).taken(_smallest(priority, where))
-
-
-def _smallest(priority: Real, row: Index) -> Index:
-    """The first `MOST` + 1 places by priority, and by row where it is equal."""
-    some = np.argpartition(priority, MOST)[: MOST + 1] if len(priority) > MOST + 1 else np.arange(len(priority))
-    return some[np.lexsort((row[some], priority[some]))]
+        return Surprises(priority, where, tails, density, label, n_outlying).smallest()
 
 
 def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
@@ -155,12 +146,7 @@ def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
     known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
     about = np.maximum(-2 * known - rows.seen @ np.log(2 * np.pi * parts.subspace.noises), 0.0)
     left = np.maximum(rows.row_counts - evidence.dimensions, 0)
-    return total, np.minimum(tail(distance, evidence.dimensions), tail_about(about, left)), label
-
-
-def tail_about(distance: Real, left: Index) -> Real:
-    """The tail of rows about the axes, at a squared distance from these in so many entries; 1 if none are left."""
-    return np.where(left > 0, tail(distance, left), 1.0)
+    return total, np.minimum(tail(distance, evidence.dimensions), np.where(left > 0, tail(about, left), 1.0)), label
 
 
 def uniform(index: Index, seed: int) -> Real:
@@ -237,10 +223,15 @@ class RareSearch:
         scores = Scores(tree, placed, shape, common)
         price = (evidence.shape[1] / 2 + 2) * np.log(self.n_rows)
         gains = scores.alone + tree.totals(self._against(evidence, common))[shape.top] - price
-        ways = Ways(evidence, scores.metric, self.known, centers @ subspace.basis, float(np.log(self.n_rows)))
+        along = Along(evidence, scores.metric, self.known)
 
         def apart(branch: int) -> bool:
-            return ways.have_valley(tree.members(int(shape.top[branch])), scores.fits[branch, :-1])
+            """Whether a valley lies between a group and each of the components nearest to its rows."""
+            members = tree.members(int(shape.top[branch]))
+            labels, counts = np.unique(self.known.label[members], return_counts=True)
+            near = (centers @ subspace.basis)[labels[counts >= OFTEN * len(members)]]
+            gains = (along.valley_gains(members, scores.fits[branch, :-1], center) for center in near)
+            return all(of_table > np.log(self.n_rows) and of_sample > CERTAIN for of_table, of_sample in gains)
 
         return [tree.members(int(shape.top[branch])) for branch in best_branches(shape, gains, apart)]
 
@@ -307,32 +298,20 @@ def best_branches(shape: TreeBranches, gains: Real, apart: Callable[[int], bool]
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Ways:
-    """The ways from groups to the centres of components.
+class Along(NamedTuple):
+    """Rows on the way from a group to a centre.
 
     Attributes
     ----------
     evidence, known : the rows.
     metric : U x r x r, their precision about a centre, (W + C)^-1, for each pattern of missing values.
-    centers : K x r, the centres of the components.
-    price : how much better a valley must explain the rows, in nats.
     """
 
     evidence: Evidence
     metric: Real
     known: Surprises
-    centers: Real
-    price: float
 
-    def have_valley(self, members: Index, mean: Real) -> bool:
-        """Whether there is a valley between a group and each of the components nearest to its rows."""
-        labels, counts = np.unique(self.known.label[members], return_counts=True)
-        near = labels[counts >= OFTEN * len(members)]
-        gains = (self.gains(members, mean, self.centers[label]) for label in near)
-        return all(of_table > self.price and of_sample > CERTAIN for of_table, of_sample in gains)
-
-    def gains(self, members: Index, mean: Real, center: Real) -> tuple[float, float]:
+    def valley_gains(self, members: Index, mean: Real, center: Real) -> tuple[float, float]:
         """How much better a valley explains the rows on the way from a mean to a centre than none.
 
         First the rows of the table, as estimated from the sample; then those of the sample alone, which are fewer
@@ -361,9 +340,7 @@ class Ways:
 def kept_share(counts: Real, stood_for: Real) -> Real:
     """The share of the rows of each step that is in the sample; in empty steps interpolated from the others."""
     steps, some = np.arange(len(counts)), counts > 0
-    if not some.any():
-        return np.ones(len(counts))
-    return np.interp(steps, steps[some], counts[some] / stood_for[some])
+    return np.interp(steps, steps[some], counts[some] / stood_for[some]) if some.any() else np.ones(len(counts))
 
 
 def valley_gain(counts: Real, kept: Real) -> float:
@@ -372,17 +349,11 @@ def valley_gain(counts: Real, kept: Real) -> float:
     Counts are Poisson with means a_b s_b, where s_b is the share that is `kept` of the rows of step b. As both have the
     sum of the counts, it is sum_b n_b log(a_b / r_b).
     """
-    densities = counts / kept
-
-    def fit(expected: Floats) -> float:
-        some = counts > 0
-        return float(counts[some] @ np.log(expected[some]))
 
     def monotone(part: slice, *, rising: bool) -> Floats:
-        return np.asarray(isotonic_regression(densities[part], sample_weight=kept[part], increasing=rising))
+        return np.asarray(isotonic_regression((counts / kept)[part], sample_weight=kept[part], increasing=rising))
 
-    valleys = (
-        np.concatenate([monotone(slice(k), rising=False), monotone(slice(k, None), rising=True)])
-        for k in range(1, len(counts))
-    )
-    return max(fit(valley) for valley in valleys) - fit(monotone(slice(None), rising=True))
+    some, steps = counts > 0, range(1, len(counts))
+    valleys = [np.append(monotone(slice(k), rising=False), monotone(slice(k, None), rising=True)) for k in steps]
+    fits = [float(counts[some] @ np.log(each[some])) for each in (monotone(slice(None), rising=True), *valleys)]
+    return max(fits[1:]) - fits[0]

@@ -1,13 +1,8 @@
-"""What may have been missed, in words: the limits that a search met.
-
-Which rows of a large table are searched: a sample, which grows while more rows may show more clusters.
-"""
+"""Which rows of a large table are searched: a sample, which grows while more rows may show more clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +11,7 @@ from fusewise.automatic.comparison import Searched
 from fusewise.automatic.copies import canonical, shares_of_copies, spread_out, worth_of_rows
 from fusewise.automatic.cuts import MOST_CLUSTERS
 from fusewise.automatic.hints import NO_HINTS, Hints
+from fusewise.automatic.proposals import cut_anywhere, explains_more
 from fusewise.automatic.rare import RareSearch, Surprised, Surprises
 from fusewise.automatic.search import TreeSearch
 from fusewise.automatic.units import Levels, Units, is_number
@@ -23,46 +19,6 @@ from fusewise.kernels import Index
 from fusewise.observations import Entries, InMemory, Table, reduce_blocks
 from fusewise.progress import Progress
 from fusewise.support import counted, in_series
-
-
-def of_sample(n_sampled: int, n_rows: int, n_clusters: int) -> str:
-    """More clusters were found than the largest sample shows well."""
-    return (
-        f"Clusters were searched for in {n_sampled:,} of {counted(n_rows, 'row')}, the largest sample that is used: "
-        f"there may be more than {counted(n_clusters, 'cluster')}."
-    )
-
-
-def of_kind(smallest: float, n_rows: int, what: str) -> str:
-    """Rare clusters are not looked for in such a table."""
-    return (
-        f"Clusters of fewer than about {smallest:,.0f} of {counted(n_rows, 'row')} were not looked for: rare clusters "
-        f"are found in tables of numbers only, and this one {what}."
-    )
-
-
-def of_outliers(n_searched: int, n_outlying: int) -> str:
-    """There are more rows far from all clusters than are searched."""
-    return (
-        f"Of {counted(n_outlying, 'row')} far from every cluster, a sample of {n_searched:,} was searched for rare "
-        "clusters: the smallest may be missing."
-    )
-
-
-def of_size(sizes: Sequence[float], min_size: float) -> str:
-    """Groups that were found are smaller than asked for."""
-    groups = counted(len(sizes), "rare group was", "rare groups were")
-    about = in_series([f"{size:,.0f}" for size in sizes])
-    return f"{groups} left out, of about {about} rows: min_cluster_size is {min_size:,.0f}."
-
-
-def of_shapes() -> str:
-    """Columns were made symmetric."""
-    return (
-        "Columns are skewed, and powers of them explain the table better. So clusters were searched for in columns "
-        "made symmetric (by a power of each); their centres are nearer to medians than to means."
-    )
-
 
 #: A cluster has at least this share of the rows, and at least three.
 SMALLEST_SHARE = 0.015
@@ -106,18 +62,14 @@ class SampledSearch:
     progress: Progress
     first: InMemory
 
-    @cached_property
-    def known(self) -> Hints:
-        """The hints on the rows with observed entries."""
-        return self.hints.among(np.flatnonzero(self.table.row_counts > 0)) if self.hints else NO_HINTS
-
-    def of(self, size: int) -> tuple[Index, TreeSearch]:
+    def of(self, size: int | None = None) -> tuple[Index, TreeSearch]:
         """A sample of so many rows (or all), numbered among those seen, and the search for clusters in it."""
-        n = self.table.n_seen
-        rows, many = samples(self.table, size, self.seed, self.known)
+        size = size or SAMPLE
+        n, hints = self.table.n_seen, among_seen(self.table, self.hints)
+        rows, many = samples(self.table, size, self.seed, hints)
         wide = self.units.scaled(self.first if size == SAMPLE else self.table.take_seen(many))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
-        if among is None and isinstance(wide, Entries) and wide.dtype.kind == "f" and not self.known:
+        if among is None and isinstance(wide, Entries) and wide.dtype.kind == "f" and not hints:
             wide, order = canonical(wide, is_number(wide.shape[1], self.levels))
             rows = many = rows[order]
         copies = shares_of_copies(wide if among is None else wide.take(among))
@@ -128,7 +80,7 @@ class SampledSearch:
         smallest = smallest_clusters(len(rows), n, self.min_size)
         return rows, TreeSearch(
             wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
-            self.worth * worth_of_rows(copies), self.known.among(rows), self.known.among(many), copies,
+            self.worth * worth_of_rows(copies), hints.among(rows), hints.among(many), copies,
         )  # fmt: skip
 
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:
@@ -139,27 +91,63 @@ class SampledSearch:
             more, wider = self.of(size)
             if search.columns is not None and (some := wider.among_numbers()) is not None:
                 more, wider = more[some[0]], some[1]
-            larger = wider.cut_anywhere()
-            if larger.n_groups <= max(MOST_CLUSTERS, found.n_groups) or not wider.explains_more(larger, found):
+            larger = cut_anywhere(wider)
+            enough = max(MOST_CLUSTERS, found.best.n_groups)
+            if larger.best.n_groups <= enough or not explains_more(wider, larger, found):
                 break
             rows, search, found = more, wider, larger
         return rows, search, found
 
-    def with_rare(self, clusters: Clusters, n_sampled: int) -> tuple[Clusters, list[str]]:
-        """The clusters, and rare ones among the rows that none explains, in the whole table; and the limits met."""
-        n = self.table.n_seen
+    def with_rare(self, clusters: Clusters, n_sampled: int, *, unsettled: bool) -> tuple[Clusters, tuple[str, ...]]:
+        """The clusters, in a large table with rare ones among the rows that none explains; and the limits met."""
+        limits, n = [], self.table.n_seen
+        if self.units.powers is not None:
+            limits.append(
+                "Columns are skewed, and powers of them explain the table better. So clusters were searched for in "
+                "columns made symmetric (by a power of each); their centres are nearer to medians than to means."
+            )
+        if n <= SAMPLE or self.n_clusters is not None or self.hints:
+            return clusters, tuple(limits)
         smallest = smallest_clusters(n_sampled, n, self.min_size)[0] * n / n_sampled
-        if self.levels or self.table.dtype.kind == "c":
-            return clusters, [of_kind(smallest, n, "has categories" if self.levels else "is complex")]
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
-        surprised = Surprised(clusters, self.units, self.seed)
-        known = reduce_blocks(surprised, Surprises.merged, self.table).in_order(n)
-        rows = self.units.applied(self.table.take(known.row))
+        rows = None
+        if not self.levels and self.table.dtype.kind != "c":
+            known = reduce_blocks(Surprised(clusters, self.units, self.seed), Surprises.merged, self.table).in_order(n)
+            rows = self.units.applied(self.table.take(known.row))
+        refused: list[float] = []
+        if isinstance(rows, Entries):
+            clusters, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()
+        if unsettled:
+            limits.append(
+                f"Clusters were searched for in {n_sampled:,} of {counted(n, 'row')}, the largest sample that is used: "
+                f"there may be more than {counted(clusters.n_components, 'cluster')}."
+            )
         if not isinstance(rows, Entries):
-            return clusters, [of_kind(smallest, n, "is sparse")]
-        met = [of_outliers(len(known.row), known.n_outlying)] if known.n_outlying > len(known.row) else []
-        found, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()
-        return found, [*met, of_size(refused, self.min_size or 0.0)] if refused else met
+            what = "has categories" if self.levels else "is sparse" if rows is not None else "is complex"
+            limits.append(
+                f"Clusters of fewer than about {smallest:,.0f} of {counted(n, 'row')} were not looked for: rare "
+                f"clusters are found in tables of numbers only, and this one {what}."
+            )
+        elif known.n_outlying > len(known.row):
+            limits.append(
+                f"Of {counted(known.n_outlying, 'row')} far from every cluster, a sample of {len(known.row):,} was "
+                "searched for rare clusters: the smallest may be missing."
+            )
+        if refused:
+            groups = counted(len(refused), "rare group was", "rare groups were")
+            about = in_series([f"{size:,.0f}" for size in refused])
+            limits.append(f"{groups} left out, of about {about} rows: min_cluster_size is {self.min_size:,.0f}.")
+        return clusters, tuple(limits)
+
+
+def first_rows(table: Table, seed: int, hints: Hints) -> InMemory:
+    """The rows that columns of the first sample are fitted to, as they are in the table."""
+    return table.take_seen(samples(table, SAMPLE, seed, among_seen(table, hints))[1])
+
+
+def among_seen(table: Table, hints: Hints) -> Hints:
+    """The hints on the rows with observed entries."""
+    return hints.among(np.flatnonzero(table.row_counts > 0)) if hints else NO_HINTS
 
 
 def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[float, float]:
@@ -175,21 +163,14 @@ def samples(table: Table, size: int, seed: int, hints: Hints = NO_HINTS) -> tupl
     Both are numbered among the rows with observed entries. Rows with hints are in both, up to half of `size` of them
     beside the others.
     """
-    n, row_length = table.n_seen, table.n_stored / table.shape[0]
-    rows = sampled_rows(n, size, seed, hints)
+    n, row_length, random = table.n_seen, table.n_stored / table.shape[0], np.random.default_rng(seed)
     if n <= size:
-        return rows, rows
+        return np.arange(n), np.arange(n)
+    rows = np.sort(random.choice(n, size, replace=False))
+    if hints:
+        rows = np.union1d(rows, hints.sample(size // 2, random))
     typical = max(float(np.median(table.column_counts)), 1.0)
     wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
     if wanted <= size:
         return rows, rows
     return rows, np.union1d(rows, np.random.default_rng([seed, 1]).choice(n, wanted, replace=False))
-
-
-def sampled_rows(n: int, size: int, seed: int, hints: Hints) -> Index:
-    """The rows to search for clusters: all, or a sample; and rows with hints, up to half as many as are sampled."""
-    if n <= size:
-        return np.arange(n)
-    random = np.random.default_rng(seed)
-    rows = np.sort(random.choice(n, size, replace=False))
-    return np.union1d(rows, hints.sample(size // 2, random)) if hints else rows

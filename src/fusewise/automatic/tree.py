@@ -1,28 +1,17 @@
-"""A merge tree: nested partitions of points.
-
-The lam at which each partition of a merge tree begins.
-
-Shares of a graph between which there is no edge, and the order of what happens in all of them.
-
-The greedy path of l0 fusion along a graph.
-"""
+"""A merge tree: nested partitions of points, by the greedy path of l0 fusion along a graph."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heapify, heapreplace
 from math import sqrt
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from fusewise.automatic.hints import NO_HINTS, Hints
 from fusewise.automatic.tree_kernels import (
@@ -38,7 +27,7 @@ from fusewise.automatic.tree_kernels import (
     simplify,
     unite,
 )
-from fusewise.kernels import Index, Labels, Mask, Real, check_finite, compiled, few, in_threads, threads_for
+from fusewise.kernels import Index, Labels, Mask, Real, check_finite, compiled, few
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 from fusewise.support import Dims, Number, NumberArray, Record
@@ -204,44 +193,6 @@ def _last_join(tree: MergeTree, labels: Labels, groups: Index) -> float:
     return float(tree.linkage[node - tree.n_points, 2])
 
 
-#: The most shares of a graph. Their number does not depend on that of the threads, nor then does the order of ties.
-SHARES = 16
-
-
-def shares_of(n: int, ends: Index) -> list[tuple[Index, Index]]:
-    """The points and the edges of each share, ascending; shares are as equal as the parts of the graph allow.
-
-    Parameters
-    ----------
-    n : number of points.
-    ends : E x 2, the points that each edge joins.
-    """
-    first, second = ends.astype(np.int32).T  # SciPy before 1.12 refuses others
-    graph = sparse.csr_matrix((np.ones(len(ends), np.int8), (first, second)), (n, n))
-    n_parts, part = connected_components(graph, directed=False)
-    sizes = np.bincount(part, minlength=n_parts)
-    # The largest part that is left goes to the smallest share so far.
-    loads = [(0, k) for k in range(min(SHARES, n_parts))]
-    heapify(loads)
-    share = np.zeros(n_parts, np.intp)
-    for largest in np.argsort(-sizes, kind="stable").tolist():
-        load, share[largest] = loads[0]
-        heapreplace(loads, (load + int(sizes[largest]), int(share[largest])))
-    of_point = share[part]
-    of_edge = of_point[ends[:, 0]]
-    return [(np.flatnonzero(of_point == k), np.flatnonzero(of_edge == k)) for k in range(len(loads))]
-
-
-def merged_order(prices: Sequence[Real]) -> Index:
-    """The order of the joins of several paths if the one with the smallest next price always goes on.
-
-    Joins are numbered path by path. A join waits for all before it in its path, so it comes when the largest price so
-    far in its path would.
-    """
-    waited = [np.maximum.accumulate(path) if len(path) else path for path in prices]
-    return np.argsort(np.concatenate(waited), kind="stable")
-
-
 #: Ridge on the quadratics, relative to their mean size, for directions that no point of a group determines.
 RIDGE = 1e-6
 
@@ -263,110 +214,50 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
     # One layout: a loop is compiled for each that it meets.
     gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
     target = np.array(observations.target, float, order="C")
-    points = _Unjoined(gram, target, np.zeros(n, NODE))
-    points.nodes["name"], points.nodes["count"], points.nodes["block"] = np.arange(n), 1, hints.block_of(n)
+    nodes = np.zeros(n, NODE)
+    nodes["name"], nodes["count"], nodes["block"] = np.arange(n), 1, hints.block_of(n)
     blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
+    joins, prices = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1)  # two names and a count for each join; its price
     ends = np.column_stack([pairs.first, pairs.second])
-    path, groups = _along_graph(points, ends, pairs.affinity, blocks)
-    if len(groups.nodes) > 1:  # the parts of the graph
-        among = np.column_stack(np.triu_indices(len(groups.nodes), 1))
-        groups = path.go(groups, among, np.ones(len(among)), blocks)
-    forced, name, count = n - 1 - path.step, groups.nodes[0]["name"], groups.nodes[0]["count"]
+    # Few rows are not worth a loop to compile, and are to the last bit the same whether there is one or not.
+    roots = None if few(n) else first_roots(gram, target, ends)
+    step = _fuse(gram, target, nodes, ends, pairs.affinity, roots, blocks, joins, prices, 0)
+    left = nodes["name"] >= 0
+    if left.sum() > 1:  # the parts of the graph
+        nodes = nodes[left]
+        among = np.column_stack(np.triu_indices(len(nodes), 1))
+        step = _fuse(gram[left], target[left], nodes, among, np.ones(len(among)), None, blocks, joins, prices, step)
+        nodes = nodes[nodes["name"] >= 0]
+    else:
+        nodes = nodes[left]
+    forced, name, count = n - 1 - step, nodes[0]["name"], nodes[0]["count"]
     if forced and not len(hints.conflicts):
         raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
-    for other in groups.nodes[1:]:  # all in conflict
+    for other in nodes[1:]:  # all in conflict
         count += other["count"]
-        path.joins[path.step] = name, other["name"], count
-        name, path.step = n + path.step, path.step + 1
-    linkage = np.column_stack([path.joins[:, :2], np.maximum.accumulate(path.prices), path.joins[:, 2]])
+        joins[step] = name, other["name"], count
+        name, step = n + step, step + 1
+    linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
     return MergeTree(linkage.astype(float), forced)
 
 
-@dataclass(frozen=True, eq=False)
-class _Unjoined:
-    """Groups that have not joined others: G and h of each, and its record."""
+def _fuse(
+    gram: Real, target: Real, nodes: Any, ends: Index, affinity: Real, roots: Real | None, blocks: Any, joins: Any,
+    prices: Real, step: int,
+) -> int:  # fmt: skip
+    """Join groups along edges, of which the rises may be known, until no edge is left; how many joins are made then.
 
-    gram: Real
-    target: Real
-    nodes: Any
-
-    def some(self, which: Index) -> _Unjoined:
-        return _Unjoined(self.gram[which], self.target[which], self.nodes[which])
-
-    @staticmethod
-    def together(parts: Sequence[_Unjoined]) -> _Unjoined:
-        return _Unjoined(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("gram", "target", "nodes"))
-        )
-
-
-class _Path:
-    """A greedy path of n points.
-
-    Attributes
-    ----------
-    joins : two names and a count for each join; the name of a point is its number, that of the k-th join n + k.
-    prices : the price of each.
-    step : how many are made.
+    The name of a point is its number, that of the k-th join n + k, and -1 that of a group that has joined another.
     """
-
-    def __init__(self, n: int) -> None:
-        self.joins, self.prices, self.step = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1), 0
-
-    def go(self, groups: _Unjoined, ends: Index, affinity: Real, blocks: Any, roots: Real | None = None) -> _Unjoined:
-        """Join groups along edges, of which the rises may be known, until no edge is left; returns what is left."""
-        gram, target, nodes = groups.gram, groups.target, groups.nodes
-        nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
-        edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
-        edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
-        if roots is not None:
-            edges["root"], edges["when"] = roots, 0
-        heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
-        centre, work = np.zeros(target.shape), np.empty((target.shape[1] + 3, target.shape[1]))
-        fuse = _fuse_few if few(len(self.joins) + 1) and roots is None and not _fuse_greedily.hot else _fuse_greedily
-        joins, prices, step = self.joins, self.prices, self.step
-        self.step = fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
-        return groups.some(np.flatnonzero(nodes["name"] >= 0))
-
-
-def _along_graph(points: _Unjoined, ends: Index, affinity: Real, blocks: Any) -> tuple[_Path, _Unjoined]:
-    """The path along the edges, and the groups that are left.
-
-    Parts of the graph that no edge joins do not wait for each other, unless there are hints: they fuse in threads, and
-    the paths are merged to what it would be if the smallest price of all came first.
-    """
-    n, r = points.target.shape
-    whole = _Path(n)
-    if few(n):  # not worth a loop to compile, and to the last bit the same whether there is one or not
-        return whole, whole.go(points, ends, affinity, blocks)
-    roots = first_roots(points.gram, points.target, ends)
-    if len(blocks[0]):
-        return whole, whole.go(points, ends, affinity, blocks, roots)
-    shares = shares_of(n, ends)
-    position = np.zeros(n, np.intp)
-    for rows, _ in shares:
-        position[rows] = np.arange(len(rows))
-
-    def fuse(share: tuple[Index, Index]) -> tuple[_Path, _Unjoined]:
-        rows, along = share
-        path, some = _Path(len(rows)), points.some(rows)
-        some.nodes["name"] = np.arange(len(rows))
-        return path, path.go(some, position[ends[along]], affinity[along], blocks, roots[along])
-
-    found = list(in_threads(fuse, shares, threads_for(len(ends) * r**3)))
-    order = merged_order([path.prices[: path.step] for path, _ in found])
-    whole.step = len(order)
-    place = n + np.argsort(order)  # names of the joins, path by path
-    made, left = [], []
-    for (rows, _), (path, groups) in zip(shares, found, strict=True):
-        own, place = place[: path.step], place[path.step :]
-        names = np.concatenate([rows, own])
-        made.append(np.column_stack([names[path.joins[: path.step, :2]], path.joins[: path.step, 2]]))
-        groups.nodes["name"] = names[groups.nodes["name"]]
-        left.append(groups)
-    whole.joins[: whole.step] = np.concatenate(made)[order]
-    whole.prices[: whole.step] = np.concatenate([path.prices[: path.step] for path, _ in found])[order]
-    return whole, _Unjoined.together(left)
+    nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
+    edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
+    edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
+    if roots is not None:
+        edges["root"], edges["when"] = roots, 0
+    heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
+    centre, work = np.zeros(target.shape), np.empty((target.shape[1] + 3, target.shape[1]))
+    fuse = _fuse_few if few(len(joins) + 1) and roots is None and not _fuse_greedily.hot else _fuse_greedily
+    return fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
 
 
 def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halves: Any, *rest: Any) -> int:

@@ -205,7 +205,8 @@ class Units(Record):
     """z = (x - middle) / scale in the columns that vary, or a power of it.
 
     A column with two values is a category like any other: it has two columns of z, 1 and 0 times a unit u in rows with
-    the one value, 0 and 1 times u in rows with the other, however the values are coded.
+    the one value, 0 and 1 times u in rows with the other, however the values are coded. Adjacent columns of which every
+    row has exactly one are the levels of one category.
 
     Attributes
     ----------
@@ -281,28 +282,55 @@ def varying_columns(table: Table) -> tuple[Index, Real]:
 
 
 class _TwoValues(NamedTuple):
-    """Columns in which rows have one of two values or none: which, the values, and the share of the higher one."""
+    """Columns in which rows have one of two values or none.
+
+    Attributes
+    ----------
+    columns, low, high, share : which, the values, and the share of the higher one.
+    one_hot : those of which every row has exactly one of the higher values, or no entry: the levels of one category.
+    """
 
     columns: Index
     low: Real
     high: Real
     share: Real
+    one_hot: list[Index]
 
 
 def _two_values(sample: InMemory, levels: Levels) -> _TwoValues:
     """The columns of numbers with two values; those of a sparse table are left as they are."""
     if not isinstance(sample, Entries) or sample.dtype.kind == "c":
-        return _TwoValues(np.empty(0, np.intp), *np.empty((3, 0)))
+        return _TwoValues(np.empty(0, np.intp), *np.empty((3, 0)), [])
     values, mask = sample.values.astype(float), sample.mask
     low, high = np.min(values, axis=0, where=mask, initial=np.inf), np.max(values, axis=0, where=mask, initial=-np.inf)
     with np.errstate(invalid="ignore"):  # of columns without entries
         at = np.where(mask, (values - low) / np.where(high > low, high - low, 1), 0)
-        either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low)
-    higher, counts = np.where(either, np.round(at).sum(axis=0), 0), mask.sum(axis=0)
-    often = np.minimum(higher, counts - higher) > 1  # two entries that differ are no two values
-    found = np.flatnonzero(either & often & is_number(sample.shape[1], levels))
-    share = higher[found] / counts[found]
-    return _TwoValues(found, low[found], high[found], share)
+        either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low) & is_number(sample.shape[1], levels)
+    higher, counts = np.round(at), mask.sum(axis=0)
+    one_hot = _one_hot(higher, mask, either)
+    totals = higher.sum(axis=0)
+    either &= np.minimum(totals, counts - totals) > 1  # two entries that differ are no two values
+    for group in one_hot:
+        either[group] = True
+    found = np.flatnonzero(either)
+    return _TwoValues(found, low[found], high[found], totals[found] / counts[found], one_hot)
+
+
+def _one_hot(higher: Real, mask: Mask, either: Mask) -> list[Index]:
+    """Runs of columns of which every row has exactly one of the higher values, or no entry."""
+    found, start, (n, p) = [], 0, mask.shape
+    while start < p:
+        stop, total = start, np.zeros(n)
+        while stop < p and either[stop] and total.max() <= 1 and np.array_equal(mask[:, stop], mask[:, start]):
+            total += higher[:, stop]
+            stop += 1
+            if np.array_equal(total, mask[:, start]):
+                break
+        whole = stop - start > 1 and np.array_equal(total, mask[:, start])
+        if whole and total.sum() > 2 * (stop - start):  # of few rows by chance
+            found.append(np.arange(start, stop))
+        start = stop if whole else start + 1
+    return found
 
 
 def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Levels]:
@@ -327,6 +355,14 @@ def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Lev
             middle[inside] = 0
             blocks.append((int(inside[0]), len(inside), ordered))
     two = _two_values(sample, levels)
+    for group in two.one_hot:
+        inside = np.isin(two.columns, group)
+        unit = np.sqrt((two.share * (1 - two.share))[inside].sum())
+        scale[group], middle[group] = (two.high - two.low)[inside] * unit, two.low[inside]
+        blocks.append((int(group[0]), len(group), False))
+        two = two._replace(
+            columns=two.columns[~inside], low=two.low[~inside], high=two.high[~inside], share=two.share[~inside]
+        )
     units = 1 / np.sqrt(2 * two.share * (1 - two.share))
     scale[two.columns], middle[two.columns] = (two.high - two.low) / units, two.low
     blocks += [(j, 2, False) for j in two.columns.tolist()]

@@ -69,6 +69,7 @@ def fit(
     draws: options.Draws = 20,
     seed: options.RandomSeed = None,
     scheduler: options.Scheduler = None,
+    like: options.Like = None,
     force: options.Overwrite = False,
     safe_csv: options.SafeCsv = False,
     json: options.Json = False,
@@ -86,6 +87,7 @@ def fit(
     from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
     from fusewise.cli._parts import exceeding, needed_scheduler, run_parts_fit
     from fusewise.cli._terminal import open_page
+    from fusewise.support import InputError
     from fusewise.tables import parts_of
 
     model = default_model(n_clusters, seed, outliers=outliers, verbose=1 if verbose else 0)
@@ -106,7 +108,9 @@ def fit(
     run: Callable[..., Result]
     if where is None:
         n_draws = draws if stability else 0 if stability is False else None
-        run = partial(run_fit, table, model, outputs, asked=asked, n_draws=n_draws)
+        run = partial(run_fit, table, model, outputs, asked=asked, n_draws=n_draws, like=like)
+    elif like is not None:
+        raise InputError("--like needs a table in memory, not one in parts that a scheduler computes")
     else:
         notes = [exceeding(parts)] if scheduler is None else []
         run = partial(run_parts_fit, table, model, outputs, asked=asked, scheduler=where, notes=notes)
@@ -150,6 +154,20 @@ def predict(
     target, missing = _default(out, table, "_labels.csv"), on_error is OnError.MISSING
     given: dict[str, Any] = {"on_error": "missing" if missing else "raise", "force": force, "safe_csv": safe_csv}
     _present(partial(run_predict, model, table, target, asked=asked, **given), json=json)
+
+
+@options.reading("columns", "drop", "number", "category", "ordered", "labels")
+def explain(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, written by `fusewise fit --save`.")],
+    table: options.TableFile,
+    row: options.RowNames,
+    json: options.Json = False,
+    asked: Any = None,
+) -> None:
+    """Say why rows are in their clusters: what each entry adds against the runner-up, in nats."""
+    from fusewise.cli._models import run_explain
+
+    _present(partial(run_explain, model, table, row, asked=asked), json=json)
 
 
 @options.reading()
@@ -276,6 +294,7 @@ CLUSTER, GUARANTEE, TRY = "Cluster and fill tables", "Recovery guarantees", "Dem
 EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
     fit: (CLUSTER, "fusewise fit penguins.csv --out penguins --labels species --report --save penguins.fusewise"),
     predict: (CLUSTER, "fusewise predict penguins.fusewise new_penguins.csv"),
+    explain: (CLUSTER, "fusewise explain penguins.fusewise new_penguins.csv --row 7"),
     impute: (CLUSTER, "fusewise impute penguins.csv --out penguins_filled.csv"),
     path: (CLUSTER, "fusewise path penguins.csv"),
     guarantee: (GUARANTEE, "fusewise guarantee penguins.csv --labels penguins/labels.csv"),

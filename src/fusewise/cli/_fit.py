@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli._exits import ending_early
+from fusewise.cli._models import open_model
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._summary import cluster_list, column_list, columns_data, facts, headline
 from fusewise.cli._terminal import Terminal, picture, print_below
@@ -161,14 +162,16 @@ def unmet_notes(asked: int | None, found: int) -> list[str]:
     return [f"{counted(asked or 0, 'cluster was', 'clusters were')} requested, but {found} found"]
 
 
-def cluster(table: Reading, estimator: FusionClustering, *, impute: bool = False, tell: Progress) -> Clustered:
+def cluster(
+    table: Reading, estimator: FusionClustering, *, impute: bool = False, like: Any = None, tell: Progress
+) -> Clustered:
     """Cluster a table and fill in its missing values, from the clusters or with an imputer."""
     rows, columns = table.shape
     tell(f"{'filling' if impute else 'clustering'} {counted(rows, 'row')} × {counted(columns, 'column')}")
     encoder, watch = FrameEncoder.of(table), Stopwatch()
     with fitting(table, tell, outliers=estimator.outliers) as notes:
         imputer = FusionImputer(estimator.n_clusters, random_state=estimator.random_state) if impute else None
-        found = estimator.fit(table) if imputer is None else imputer.fit(table).clustering_
+        found = estimator.fit(table, like=like) if imputer is None else imputer.fit(table).clustering_
         findings = read_findings(found, names=table.names, origin=_origin(table, encoder), most_drawn=rows)
         if imputer is None:
             completed = np.array(found.fused_, dtype=float)  # a row with nothing observed gets its fused centre
@@ -176,6 +179,8 @@ def cluster(table: Reading, estimator: FusionClustering, *, impute: bool = False
         else:
             completed = imputer.completed_features(table)
     notes += unmet_notes(estimator.n_clusters, found.n_clusters_)
+    if like is not None:
+        notes += repr(found.matching_).splitlines()
     return Clustered(table, encoder, found, findings, imputer, completed, watch.working, watch.compiling, notes)
 
 
@@ -288,15 +293,18 @@ class Fit:
 
 
 def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int | None = 0,
-            tell: Progress) -> Fit:  # fmt: skip
+            like: Path | None = None, tell: Progress) -> Fit:  # fmt: skip
     """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results.
 
     With `n_draws` None the stability is computed if that takes at most `MOST_SECONDS`.
     """
     given = {} if outputs.names is None else _read_cluster_names(outputs.names)
+    earlier = None if like is None else open_model(like).model
+    earlier = getattr(earlier, "clustering_", earlier)
+    sources = files_of(path) if like is None else [*files_of(path), like]
     table = read_rows(path, estimator.n_clusters, asked, tell)
-    with staged(list(outputs.files.values()), force=outputs.force, sources=files_of(path)) as places:
-        found = cluster(table, estimator, tell=tell)
+    with staged(list(outputs.files.values()), force=outputs.force, sources=sources) as places:
+        found = cluster(table, estimator, like=earlier, tell=tell)
         if given:
             found = _with_names(found, given, outputs.names)
         if n_draws is None:

@@ -163,6 +163,11 @@ PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (d
 PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
 _PARTITION = "Also write the cluster of each row in the chosen partition."
 PartitionFile = Annotated[Path | None, _output(metavar="FILE", help=_PARTITION)]
+_LIKE = "Earlier model, written by --save: clusters keep its numbers as far as they match."
+Like = Annotated[Path | None, _model(metavar="MODEL", help=_LIKE)]
+RowNames = Annotated[
+    list[str], typer.Option("--row", metavar="NAME", help="Name of a row, or its number from 1 (may be repeated).")
+]
 SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the model, for `fusewise predict`.")]
 Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
 OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fusewise import FusionClustering, FusionImputer, PenalizedFusion
+from fusewise import FusionClustering, FusionImputer
 from fusewise.cli._fit import label_table
+from fusewise.cli._models import open_model
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._summary import cluster_list, facts, headline
 from fusewise.cli._terminal import Terminal, print_below
 from fusewise.progress import Progress
-from fusewise.saving import ModelFileError, SavedModel, load_with_extra
-from fusewise.support import InputError, counted
+from fusewise.support import counted
 from fusewise.tables import Reading, ReadOptions, column_or_none, files_of, recode, row_names
 from fusewise.views import KnownLabels, compare_labels
 
@@ -57,7 +57,7 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
                 force: bool, safe_csv: bool, tell: Progress) -> Prediction:  # fmt: skip
     """Load a model, read a table, predict the clusters of its rows, and write them."""
     tell(f"reading {model.name}")
-    saved = _open_model(model)
+    saved = open_model(model)
     clustering = saved.model.clustering_ if isinstance(saved.model, FusionImputer) else saved.model
     names, n_clusters = saved.extra.get("cluster_names"), int(clustering.n_clusters_)
     tell(f"reading {path.name}")
@@ -78,22 +78,6 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
     compared = None if known is None else compare_labels(known, table.cells[known], labels, n_clusters)
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters).tolist()
     return Prediction(table, sizes, int(np.count_nonzero(labels < 0)), compared, out)
-
-
-def _open_model(path: Path) -> SavedModel:
-    """Load a saved, fitted model; raise ``InputError`` if the file cannot be used."""
-    try:
-        saved = load_with_extra(path)
-    except ModelFileError as error:
-        raise InputError(str(error)) from error
-    except FileNotFoundError as error:
-        raise InputError(f"file {str(path)!r} does not exist") from error
-    except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
-    clustering = getattr(saved.model, "clustering_", saved.model)
-    if not isinstance(clustering, FusionClustering | PenalizedFusion) or not hasattr(clustering, "n_clusters_"):
-        raise InputError(f"the model in {str(path)!r} was not fitted before it was saved")
-    return saved
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -476,12 +476,13 @@ class FusionClustering(ClusteringEstimator):
             entries = table.dense().mask[:, first].sum(axis=1)
         return float(weights[seen] @ gained[seen] / (weights[seen] @ entries[seen]))
 
-    def explain(self, X: Any) -> list[Explanation]:
+    def explain(self, X: Any, *, rows: Sequence[int] | None = None) -> list[Explanation]:
         """Say why rows are in their clusters: what each observed entry adds against the runner-up.
 
         Parameters
         ----------
-        X : some rows, in any form that ``predict`` takes. Each costs some hundred predictions.
+        X : the rows, in any form that ``predict`` takes. Each costs some hundred predictions.
+        rows : numbers of the rows of X to explain, from 0; None explains all.
 
         Returns
         -------
@@ -493,8 +494,11 @@ class FusionClustering(ClusteringEstimator):
         check_is_fitted(self)
         table, index = self._read(X, reset=False), getattr(X, "index", None)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])
-        rows = range(table.shape[0]) if index is None else list(index)
-        return explanations(self._found, table, self.encoder_, names, rows)
+        where = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
+        if len(where) and not 0 <= where.min() <= where.max() < table.shape[0]:
+            raise InputError(f"rows must be numbers from 0 to {table.shape[0] - 1}, got {rows}")
+        named = where.tolist() if index is None else [index[i] for i in where]
+        return explanations(self._found, table.take(where), self.encoder_, names, named)
 
     def compare(self, frame: Any, *, level: float = 0.95) -> ClusterComparison:
         """Compare the clusters in columns that were not used, such as outcomes, corrected for uncertain membership.

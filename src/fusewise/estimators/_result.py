@@ -18,7 +18,6 @@ from fusewise.automatic import (
     Classifier,
     Hints,
     LevelBlock,
-    better_supported,
     choose,
     outlier_confidence,
 )
@@ -226,7 +225,7 @@ def cluster(
         choice = search()
         if hints and not choice.obeys(table, hints):
             own = hints if counts is None else hints.among(np.repeat(np.arange(table.shape[0]), counts))
-            choice = better_supported(choice, search(hints=own, before=choice), repeated, own, n_clusters)
+            choice = search(hints=own)
         if isinstance(repeated, RepeatedRows):
             rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
             choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)
