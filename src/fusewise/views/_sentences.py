@@ -328,7 +328,7 @@ def path_sentences(found: Findings) -> list[str]:
     if found.model.n_clusters is not None:
         why = "was chosen because this number of clusters was requested"
     elif not isinstance(path, Choice):
-        why = "was chosen: it stays the same over the most steps"
+        why = f"was chosen: {'it stays the same over the most steps' if groups > 1 else 'no step has several groups'}"
     else:
         best = path.criteria[path.chosen] >= max(path.criteria)
         why = "has the largest" if best else "is the one with the fewest groups that comes close to the largest"
@@ -339,7 +339,7 @@ def path_sentences(found: Findings) -> list[str]:
         f"The partition into {counted(groups, 'group')} {why}.",
     ]
     if isinstance(path, Choice):
-        said.append("Starting from it, each row was assigned to its most likely cluster: that is what its step shows.")
+        said.append("The clusters were fitted starting from it, and the marked step shows these.")
         if found.n_clusters < groups:
             left = counted(found.n_clusters, "cluster")
             said.append(f"Groups without a valley of lower density between them were joined, which leaves {left}.")
