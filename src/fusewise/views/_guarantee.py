@@ -19,7 +19,7 @@ MOST_WORK = 1e8
 FRACTIONS = np.linspace(0.05, 1, 20).round(2)
 
 
-class Guarantee(NamedTuple):
+class MeasuredGuarantee(NamedTuple):
     """The guarantee in words, its numbers, and pairs (observed fraction, guaranteed probability) if any is above 0."""
 
     sentences: list[str]
@@ -27,17 +27,17 @@ class Guarantee(NamedTuple):
     curve: tuple[tuple[float, float], ...] = ()
 
 
-def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> Guarantee:
+def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> MeasuredGuarantee:
     """Measure the clusters in the model's units, on a sample of the rows if there are many."""
     inside = np.flatnonzero(found.labels >= 0)
     if not len(inside):
-        return Guarantee(["No row is in a cluster, so there is no recovery guarantee."])
+        return MeasuredGuarantee(["No row is in a cluster, so there is no recovery guarantee."])
     most = min(most_measured, int(np.sqrt(MOST_WORK / found.values.shape[1])))
     rows = inside if len(inside) <= most else np.sort(np.random.default_rng(0).choice(inside, most, replace=False))
     try:
         geometry = ClusterGeometry.from_data(found.values[rows] / found.unit, found.labels[rows])
     except ValueError as error:
-        return Guarantee([f"No recovery guarantee can be computed: {error}."])
+        return MeasuredGuarantee([f"No recovery guarantee can be computed: {error}."])
     sizes = tuple(int(n) for n in found.sizes[np.unique(found.labels[rows])])
     geometry = replace(geometry, sizes=sizes, observed=float(found.seen[inside].mean()))
     result, sentences = promise(geometry), []
@@ -54,4 +54,6 @@ def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> Guarant
         )
     chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
     drawn = geometry.n_clusters > 1 and chances.any()
-    return Guarantee(sentences, result, tuple(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else ())
+    return MeasuredGuarantee(
+        sentences, result, tuple(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else ()
+    )
