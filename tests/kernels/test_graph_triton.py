@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fusewise.kernels import _nearest, nearest_in
+
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 ON_GPU = torch.cuda.is_available()
@@ -73,6 +75,18 @@ def test_blocks(dtype, r):
     found = graph_triton.block_inverses(given[0], given[1])
     sums = given[0].cpu().numpy().astype(float) + given[1].cpu().numpy()[:, None, None] * np.eye(r)
     close(found, np.linalg.inv(sums), dtype)
+
+
+@KERNELS
+@pytest.mark.parametrize("places", [1, 6], ids=["crowded", "roomy"])
+def test_nearest_in_tiles(places, monkeypatch):
+    for name, value in (("TILE", 8), ("SEED_TILES", 2), ("PLACES_EACH", places)):
+        monkeypatch.setattr(_nearest, name, value)
+    points = np.random.default_rng(0).normal(size=(83, 3))
+    squares, indices = nearest_in(tensor(points), 3)
+    s = ((points[:, None] - points) ** 2).sum(axis=2) + np.diag([np.inf] * len(points))
+    np.testing.assert_array_equal(indices.cpu().numpy(), np.argsort(s, axis=1)[:, :3])
+    close(squares, np.sort(s, axis=1)[:, :3], np.float32)
 
 
 @pytest.mark.skipif(ON_GPU or "TRITON_INTERPRET" in os.environ, reason="the tests above run by themselves")

@@ -1,4 +1,4 @@
-"""The kernels in torch tensors: edges, the Laplacian, nearest neighbours and small symmetric matrices.
+"""The kernels in torch tensors: edges, the Laplacian and small symmetric matrices.
 
 On a GPU the loops along a graph are Triton kernels, elsewhere torch operations. Small matrices are factorised with one
 tensor for each entry of the lower triangle, so that every operation runs over all matrices and the time is that of
@@ -15,9 +15,6 @@ from fusewise.kernels._arrays import Array
 
 #: Numbers in one block of differences between the ends of edges.
 EDGE_BLOCK = 2**27
-
-#: Numbers in one block of distances between points.
-DISTANCE_BLOCK = 2**30
 
 
 def triton_kernels(device: Any) -> Any:
@@ -91,27 +88,6 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     system = blocks.clone()
     system.diagonal(dim1=1, dim2=2).add_(shift[:, None])
     return torch.linalg.inv_ex(system)[0]
-
-
-def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
-    """Squared distances to the k nearest other points of each point, in single precision, and their indices.
-
-    Points whose distances differ by less than the rounding of their squared coordinates may be mistaken for each other.
-    """
-    import torch
-
-    n = len(points)
-    placed = (points - points.mean(0)).float()
-    lengths = placed.square().sum(1)
-    squares, indices = [], []
-    step = max(1, DISTANCE_BLOCK // n)
-    for begin in range(0, n, step):
-        some = placed[begin : begin + step]
-        ranks = torch.addmm(lengths.expand(len(some), n), some, placed.T, alpha=-2)  # squares, but for |x|²
-        ranks.diagonal(begin).fill_(torch.inf)
-        indices.append(ranks.topk(k, dim=1, largest=False).indices)
-        squares.append((some[:, None] - placed[indices[-1]]).square_().sum(2))  # the product would cancel
-    return torch.cat(squares), torch.cat(indices)
 
 
 class LowerFactor(NamedTuple):

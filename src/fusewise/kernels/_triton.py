@@ -1,4 +1,4 @@
-"""Triton kernels: edges, the Laplacian and small blocks.
+"""Triton kernels: edges, the Laplacian, small blocks, and the comparison of tiles of points.
 
 Each reads its input once and writes its result once; general sparse products and batched solvers take two to ten times
 as long for these shapes. The numbers of rows, edges and warps in a program are the fastest of those measured on an H200
@@ -82,6 +82,30 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     some = max(1, 1024 // width**2)
     _inverses_of_large[(triton.cdiv(n, some),)](blocks, shift, out, n, r=r, width=width, some=some, num_warps=4)
     return out
+
+
+def collect(
+    coordinates: Array, some: slice, radii: Array, starts: Array, near: Array, n_places: int
+) -> tuple[Array, Array, Array]:
+    """Find, for each point of some tiles, the other points of the nearby tiles within its squared radius.
+
+    Tile i is compared with tiles near[starts[i]:starts[i + 1]]. Returns squared distances (infinite where there is
+    none) and positions in the order of tiles, both tiles x m x n_places, and the number found, of which at most
+    n_places are kept.
+    """
+    import torch
+
+    _, r, size = coordinates.shape
+    shape = (some.stop - some.start, size)
+    squares = torch.full((*shape, n_places), torch.inf, device=coordinates.device)
+    places = torch.zeros((*shape, n_places), dtype=torch.int32, device=coordinates.device)
+    counts = torch.zeros(shape, dtype=torch.int32, device=coordinates.device)
+    width = triton.next_power_of_2(size)
+    _collect[(shape[0],)](
+        coordinates, radii, starts, near, squares, places, counts,
+        some.start, size, n_places, r=r, width=width, num_warps=2,
+    )  # fmt: skip
+    return squares, places.to(torch.int64), counts
 
 
 # Triton interprets annotations itself, so the kernels annotate only constants.
@@ -216,3 +240,37 @@ def _inverses_of_large(  # type: ignore[no-untyped-def]
         eliminated = tl.where(columns == p, -column[:, :, None], eliminated)
         system = tl.where((rows == p) & (columns == p), 1 / pivot[:, None, None], eliminated)
     tl.store(out + where, system, mask=there)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _collect(  # type: ignore[no-untyped-def]
+    coordinates, radii, starts, near, squares, places, counts,
+    first, size, n_places, r: tl.constexpr, width: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0)
+    tile = (row + first).to(tl.int64)
+    lane = tl.arange(0, width)
+    inside = lane < size
+    radius = tl.load(radii + row * size + lane, mask=inside, other=-1.0)
+    count = tl.zeros((width,), tl.int32)
+    base = (row.to(tl.int64) * size + lane) * n_places
+    at, end = tl.load(starts + row), tl.load(starts + row + 1)
+    while at < end:
+        other = tl.load(near + at).to(tl.int64)
+        square = tl.zeros((width, width), tl.float32)
+        for d in range(r):
+            mine = tl.load(coordinates + (tile * r + d) * size + lane, mask=inside, other=0.0)
+            theirs = tl.load(coordinates + (other * r + d) * size + lane, mask=inside, other=0.0)
+            difference = mine[None, :] - theirs[:, None]
+            square += difference * difference
+        own = lane + ((tile - other) * width).to(tl.int32)  # the lane of the point itself, if this is its tile
+        kept = (square <= radius[None, :]) & inside[:, None] & (lane[:, None] != own[None, :])
+        found = tl.sum(kept.to(tl.int32), 0)
+        if tl.max(found) > 0:  # in most tiles none
+            place = count[None, :] + tl.cumsum(kept.to(tl.int32), 0) - 1
+            room = kept & (place < n_places)
+            tl.store(squares + base[None, :] + place, square, mask=room)
+            tl.store(places + base[None, :] + place, (other * size + lane[:, None]).to(tl.int32), mask=room)
+            count += found
+        at += 1
+    tl.store(counts + row * size + lane, count, mask=inside)
