@@ -37,8 +37,8 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.automatic import proposals
-from fusewise.automatic.clusters import AxisMixture
+from fusewise.automatic import _proposals as proposals
+from fusewise.automatic._clusters import AxisMixture
 from mixed_tables import with_sexes
 from quality import WITHOUT_CLUSTERS, _among_noise, _groups, _paper, _shape
 from tables import read_frame
@@ -51,35 +51,35 @@ def without(proposal: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
 
 #: Rule -> what takes the place of a name, by where ``fusewise.automatic`` looks it up.
 RULES: dict[str, dict[str, Any]] = {
-    "powers": {"choosing._powers_in_question": lambda *_: None},
-    **{each.__name__.replace("_", " "): {"proposals.PROPOSALS": without(each)} for each in proposals.PROPOSALS},
-    "numbers lead": {"search.TreeSearch.among_numbers": lambda _: None},
-    "gaps": {"choosing.across_gaps": lambda _, found: found, "choosing.parts_of": lambda *_: None},
-    "valleys": {"choosing.without_valley": lambda *_, **__: []},
-    "rare": {"sample.SampledSearch.with_rare": lambda _, clusters, n_sampled, **__: (clusters, ())},
-    "spread steps": {"sample.spread_out": lambda table, seed: table},
-    "copies": {"sample.shares_of_copies": lambda table: None},
+    "powers": {"_choosing._powers_in_question": lambda *_: None},
+    **{each.__name__.replace("_", " "): {"_proposals.PROPOSALS": without(each)} for each in proposals.PROPOSALS},
+    "numbers lead": {"_search.TreeSearch.among_numbers": lambda _: None},
+    "gaps": {"_choosing.across_gaps": lambda _, found: found, "_choosing.parts_of": lambda *_: None},
+    "valleys": {"_choosing.without_valley": lambda *_, **__: []},
+    "rare": {"_sample.SampledSearch.with_rare": lambda _, clusters, n_sampled, **__: (clusters, ())},
+    "spread steps": {"_sample.spread_out": lambda table, seed: table},
+    "copies": {"_sample.shares_of_copies": lambda table: None},
     "labels by independent columns": {
-        "choosing.better_explained": lambda _, __, subspace, mixture, *___: AxisMixture(subspace, mixture)
+        "_choosing.better_explained": lambda _, __, subspace, mixture, *___: AxisMixture(subspace, mixture)
     },
 }
 
 #: Constant -> the module of ``fusewise.automatic`` that defines it, and values to try; the middle one is in use. The
 #: degrees of freedom (``TAIL``) are compiled into loops, where they cannot be changed.
 CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
-    "RANK": ("search", (4, 5, 6, 7, 8)),
-    "LARGEST_RANK": ("search", (8, 10, 12, 14, 16)),
-    "NEIGHBORS": ("search", (8, 11, 15, 20, 30)),
-    "SMALLEST_SHARE": ("sample", (0.005, 0.01, 0.015, 0.02, 0.03)),
-    "WITHIN_SHARE": ("cuts", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    "PATIENCE": ("comparison", (4, 6, 8, 12, 16)),
-    "NO_VALLEY": ("valleys", (0.9, 0.93, 0.95, 0.97, 0.99)),
-    "TOUCHING": ("valleys", (0.1, 0.15, 0.2, 0.3, 0.4)),
-    "EQUALLY_DENSE": ("valleys", (1.5, 2.0, 3.0, 4.0, 6.0)),
-    "TOLERATED": ("valleys", (0.25, 0.5, 1.0, 2.0, 4.0)),
-    "SOFT_ROUNDS": ("clusters", (1, 2, 4, 8, 16)),
-    "ENOUGH_GAINED": ("classes", (0.6, 0.7, 0.8, 0.9, 1.0)),
-    "ROWS": ("criterion", (1000, 2000, 3000, 5000, 10000)),
+    "RANK": ("_search", (4, 5, 6, 7, 8)),
+    "LARGEST_RANK": ("_search", (8, 10, 12, 14, 16)),
+    "NEIGHBORS": ("_search", (8, 11, 15, 20, 30)),
+    "SMALLEST_SHARE": ("_sample", (0.005, 0.01, 0.015, 0.02, 0.03)),
+    "WITHIN_SHARE": ("_cuts", (0.03, 0.05, 0.1, 0.2, 0.3)),
+    "PATIENCE": ("_comparison", (4, 6, 8, 12, 16)),
+    "NO_VALLEY": ("_valleys", (0.9, 0.93, 0.95, 0.97, 0.99)),
+    "TOUCHING": ("_valleys", (0.1, 0.15, 0.2, 0.3, 0.4)),
+    "EQUALLY_DENSE": ("_valleys", (1.5, 2.0, 3.0, 4.0, 6.0)),
+    "TOLERATED": ("_valleys", (0.25, 0.5, 1.0, 2.0, 4.0)),
+    "SOFT_ROUNDS": ("_clusters", (1, 2, 4, 8, 16)),
+    "ENOUGH_GAINED": ("_classes", (0.6, 0.7, 0.8, 0.9, 1.0)),
+    "ROWS": ("_criterion", (1000, 2000, 3000, 5000, 10000)),
 }
 
 SKEWED = [WITHOUT_CLUSTERS[name][0] for name in ("exponential", "lognormal", "lognormal, related by a factor")]

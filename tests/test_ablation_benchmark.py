@@ -7,7 +7,9 @@ from pkgutil import resolve_name
 
 import pytest
 
-from fusewise.automatic import proposals, rare, search
+from fusewise.automatic import _proposals as proposals
+from fusewise.automatic import _rare as rare
+from fusewise.automatic import _search as search
 
 pd = pytest.importorskip("pandas")
 FOLDER = Path(__file__).parents[1] / "benchmarks"
@@ -43,7 +45,7 @@ def test_a_constant_changes_in_all_modules_that_import_it():
 
 
 def test_each_proposal_is_left_out_once():
-    left = [targets["proposals.PROPOSALS"] for targets in ablation.RULES.values() if "proposals.PROPOSALS" in targets]
+    left = [targets["_proposals.PROPOSALS"] for targets in ablation.RULES.values() if "_proposals.PROPOSALS" in targets]
     missing = [set(proposals.PROPOSALS) - set(others) for others in left]
     assert [len(each) for each in missing] == [1] * len(proposals.PROPOSALS)
     assert set().union(*missing) == set(proposals.PROPOSALS)

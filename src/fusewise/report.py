@@ -1,7 +1,6 @@
 """What a model found: the report as an HTML file, and what ``describe``, ``stability`` and ``alternatives`` return."""
 
-from fusewise.automatic.alternatives import Alternative
-from fusewise.automatic.stability import Stability
+from fusewise.automatic import Alternative, Stability
 from fusewise.views import (
     ClusterConfidence,
     ClusterDescription,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic import evidence
+from fusewise.automatic import _evidence as evidence
 
 
 @pytest.fixture

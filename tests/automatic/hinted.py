@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fusewise.automatic.hints import Hints
+from fusewise.automatic._hints import Hints
 
 
 def hints_of(blocks, conflicts=()):

@@ -7,9 +7,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic.clusters import AxisMixture
-from fusewise.automatic.columns import PSEUDO_ENTRIES, LevelEvidence
-from fusewise.automatic.units import LevelBlock
+from fusewise.automatic._clusters import AxisMixture
+from fusewise.automatic._columns import PSEUDO_ENTRIES, LevelEvidence
+from fusewise.automatic._units import LevelBlock
 from fusewise.observations import as_entries
 from fusewise.saving import load
 

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic import choose
-from fusewise.automatic.comparison import Comparison
-from fusewise.automatic.criterion import criterion
+from fusewise.automatic._comparison import Comparison
+from fusewise.automatic._criterion import criterion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 
@@ -239,7 +239,7 @@ def test_interruption_gives_the_best_so_far(monkeypatch):
         compared[mixture.n_components] = criterion(evidence, mixture, **kwargs)
         return compared[mixture.n_components]
 
-    monkeypatch.setattr("fusewise.automatic.comparison.criterion", interrupt_after_four)
+    monkeypatch.setattr("fusewise.automatic._comparison.criterion", interrupt_after_four)
     with pytest.warns(ConvergenceWarning, match="this is the best of 4 partitions compared"):
         choice = choose(as_entries(X), rank=6)
     assert choice.criteria == tuple(compared[k] for k in (1, 2, 3, 4))
@@ -249,7 +249,7 @@ def test_interruption_gives_the_best_so_far(monkeypatch):
 
 class TestSample:
     def test_a_large_table_is_clustered_from_a_sample_of_its_rows(self, monkeypatch):
-        monkeypatch.setattr("fusewise.automatic.sample.SAMPLE", 150)
+        monkeypatch.setattr("fusewise.automatic._sample.SAMPLE", 150)
         X, y = clear(0.3, size=200)
         choice, labels = chosen(X)
         assert len(choice.rows) == len(choice.partitions[0]) == choice.tree.n_points == 150
@@ -260,7 +260,7 @@ class TestSample:
         assert adjusted_rand_score(labels, others) > 0.98
 
     def test_the_smallest_cluster_is_counted_in_rows_of_the_table(self, monkeypatch):
-        monkeypatch.setattr("fusewise.automatic.sample.SAMPLE", 200)
+        monkeypatch.setattr("fusewise.automatic._sample.SAMPLE", 200)
         X, _ = clear(size=[300, 200, 100], k=3)
         assert chosen(X, min_size=50)[0].n_clusters == 3
         assert chosen(X, min_size=150)[0].n_clusters == 2
@@ -277,7 +277,7 @@ def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
             counts.append((len(found[0]), how.get("until")))
             return found
 
-    monkeypatch.setattr("fusewise.automatic.search.Comparison", Counted)
+    monkeypatch.setattr("fusewise.automatic._search.Comparison", Counted)
     choice = choose(as_entries(hide_entries(X, 0.1, random_state=0)))
     assert choice.n_clusters == 16
     assert choice.subspace.rank == 12

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from fusewise.automatic import Smooth, choose
-from fusewise.automatic.clusters import AxisMixture, Clusters
-from fusewise.automatic.columns import ColumnMixture, fit_columns
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import TAIL, Mixture, one_of_each, probabilities
-from fusewise.automatic.units import LevelBlock
+from fusewise.automatic._clusters import AxisMixture, Clusters
+from fusewise.automatic._columns import ColumnMixture, fit_columns
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture import TAIL, Mixture, one_of_each, probabilities
+from fusewise.automatic._units import LevelBlock
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace

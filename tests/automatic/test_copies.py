@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fusewise import FusionClustering
-from fusewise.automatic.copies import row_keys, shares_of_copies, spread_out, step, worth_of_rows
-from fusewise.automatic.criterion import criterion
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture_fit import fit_groups
+from fusewise.automatic._copies import row_keys, shares_of_copies, spread_out, step, worth_of_rows
+from fusewise.automatic._criterion import criterion
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture_fit import fit_groups
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic import criterion as module
-from fusewise.automatic.columns import fit_columns
-from fusewise.automatic.criterion import CERTAIN, ROWS, class_criterion, criterion, foreseen
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import TAIL, Mixture
-from fusewise.automatic.mixture_fit import enough_gain, fit_groups
+from fusewise.automatic import _criterion as module
+from fusewise.automatic._columns import fit_columns
+from fusewise.automatic._criterion import CERTAIN, ROWS, class_criterion, criterion, foreseen
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture import TAIL, Mixture
+from fusewise.automatic._mixture_fit import enough_gain, fit_groups
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

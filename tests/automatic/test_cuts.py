@@ -9,12 +9,12 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.choosing import choose
-from fusewise.automatic.cuts import Scores, best_cuts, branches, cut, grow, labels_of
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import TAIL
-from fusewise.automatic.mixture_fit import describe
-from fusewise.automatic.rows import Rows, fit_axes, prior_variances
+from fusewise.automatic._choosing import choose
+from fusewise.automatic._cuts import Scores, best_cuts, branches, cut, grow, labels_of
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture import TAIL
+from fusewise.automatic._mixture_fit import describe
+from fusewise.automatic._rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
@@ -109,7 +109,7 @@ def test_looking_at_some_rows_of_large_branches_decides_as_all_do(monkeypatch):
     rows, tree = placed(X)
     shape = branches(tree, tree.sizes >= 5)
     some = cut(tree, rows, shape, 0.02 * np.eye(3), 30.0)
-    monkeypatch.setattr("fusewise.automatic.cuts.LOOKED_AT", 10**6)
+    monkeypatch.setattr("fusewise.automatic._cuts.LOOKED_AT", 10**6)
     assert cut(tree, rows, shape, 0.02 * np.eye(3), 30.0) == some
 
 

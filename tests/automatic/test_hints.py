@@ -7,7 +7,7 @@ import pytest
 from hinted import hints_of
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.hints import STRAY, coloured, given_to_nearest, held, joined, log_odds, obeyed, place, settle
+from fusewise.automatic._hints import STRAY, coloured, given_to_nearest, held, joined, log_odds, obeyed, place, settle
 
 
 def all_placed(scores, conflicts):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from fusewise.automatic.choosing import choose
-from fusewise.automatic.classes import fewest, joining_losses
-from fusewise.automatic.columns import PSEUDO_ENTRIES, ColumnMixture, fit_columns, level_shares
-from fusewise.automatic.mixture import TAIL
-from fusewise.automatic.units import LevelBlock
+from fusewise.automatic._choosing import choose
+from fusewise.automatic._classes import fewest, joining_losses
+from fusewise.automatic._columns import PSEUDO_ENTRIES, ColumnMixture, fit_columns, level_shares
+from fusewise.automatic._mixture import TAIL
+from fusewise.automatic._units import LevelBlock
 from fusewise.datasets import hide_entries
 from fusewise.observations import Entries, as_entries
 

@@ -13,10 +13,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer, PenalizedFusion
-from fusewise.automatic import sample
-from fusewise.automatic.columns import ColumnMixture, fit_columns
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.rows import fit_axes
+from fusewise.automatic import _sample as sample
+from fusewise.automatic._columns import ColumnMixture, fit_columns
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._rows import fit_axes
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import (
     ArrayBlocks,

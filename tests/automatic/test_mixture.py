@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic import mixture as module
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import (
+from fusewise.automatic import _mixture as module
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture import (
     TAIL,
     Mixture,
     Seen,
@@ -20,7 +20,7 @@ from fusewise.automatic.mixture import (
     fisher_step,
     row_weights,
 )
-from fusewise.automatic.mixture_fit import fit_groups
+from fusewise.automatic._mixture_fit import fit_groups
 from fusewise.kernels import LANES, SMALL, few, shifted_inverses
 from fusewise.kernels import _compiling as compiling
 from fusewise.observations import as_entries

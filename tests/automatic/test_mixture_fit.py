@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from fusewise.automatic import mixture_fit as module
-from fusewise.automatic.comparison import Comparison, best_of
-from fusewise.automatic.criterion import criterion
-from fusewise.automatic.cuts import grow, partitions
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import TAIL, soften
-from fusewise.automatic.mixture_fit import FIRST_ROUNDS, PartitionFit, describe, fit_groups
-from fusewise.automatic.rows import Rows, fit_axes, prior_variances
+from fusewise.automatic import _mixture_fit as module
+from fusewise.automatic._comparison import Comparison, best_of
+from fusewise.automatic._criterion import criterion
+from fusewise.automatic._cuts import grow, partitions
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture import TAIL, soften
+from fusewise.automatic._mixture_fit import FIRST_ROUNDS, PartitionFit, describe, fit_groups
+from fusewise.automatic._rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.clusters import AxisMixture, Clusters
-from fusewise.automatic.columns import fit_columns
-from fusewise.automatic.labelling import classified
-from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.nearby import MANY, NEGLIGIBLE, nearby
-from fusewise.automatic.rows import fit_axes
+from fusewise.automatic._clusters import AxisMixture, Clusters
+from fusewise.automatic._columns import fit_columns
+from fusewise.automatic._labelling import classified
+from fusewise.automatic._mixture import Mixture, probabilities
+from fusewise.automatic._nearby import MANY, NEGLIGIBLE, nearby
+from fusewise.automatic._rows import fit_axes
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 

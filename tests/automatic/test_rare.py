@@ -5,8 +5,9 @@ import pytest
 from scipy.optimize import minimize
 
 from fusewise import FusionClustering
-from fusewise.automatic import rare, sample
-from fusewise.automatic.rare import Surprises, kept_share, uniform, valley_gain
+from fusewise.automatic import _rare as rare
+from fusewise.automatic import _sample as sample
+from fusewise.automatic._rare import Surprises, kept_share, uniform, valley_gain
 from fusewise.datasets import hide_entries
 from fusewise.saving import load, save
 

@@ -9,10 +9,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from fusewise import FusionClustering
-from fusewise.automatic import rows as module
-from fusewise.automatic.choosing import choose
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.rows import Rows, axes_in, cost_of_choice, fit_axes, informative_columns, parts_of, two_humps
+from fusewise.automatic import _rows as module
+from fusewise.automatic._choosing import choose
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._rows import Rows, axes_in, cost_of_choice, fit_axes, informative_columns, parts_of, two_humps
 from fusewise.datasets import make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import fit_subspace

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fusewise import FusionClustering
-from fusewise.automatic.tree import fusion_tree
+from fusewise.automatic._tree import fusion_tree
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 

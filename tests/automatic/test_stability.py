@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fusewise.automatic.stability import Refit, Stability, hide_more, row_draws, similarities, summarise
+from fusewise.automatic._stability import Refit, Stability, hide_more, row_draws, similarities, summarise
 from fusewise.observations import as_entries, as_sparse_entries
 
 

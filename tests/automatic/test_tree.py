@@ -9,9 +9,9 @@ from scipy import sparse
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from fusewise.automatic import tree as module
-from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.tree import (
+from fusewise.automatic import _tree as module
+from fusewise.automatic._hints import NO_HINTS, Hints
+from fusewise.automatic._tree import (
     RIDGE,
     MergeTree,
     fusion_tree,

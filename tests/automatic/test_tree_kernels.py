@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic.tree_kernels import LANES, first_roots
+from fusewise.automatic._tree_kernels import LANES, first_roots
 from fusewise.kernels import _threads as threads
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import boxcox_llf, rankdata, skew
 from sklearn.preprocessing import PowerTransformer
 
-from fusewise.automatic.units import Powers, Units, log_likelihood, units_of
+from fusewise.automatic._units import Powers, Units, log_likelihood, units_of
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 

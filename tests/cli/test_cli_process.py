@@ -25,6 +25,12 @@ def test_version(run):
     assert run("--version").out == f"fusewise {fusewise.__version__}\n"
 
 
+@pytest.mark.parametrize("module", ["fusewise", "fusewise.cli"])
+def test_as_a_module(module):
+    ran = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout == f"fusewise {fusewise.__version__}\n"
+
+
 def test_fit(tmp_path, table):
     ran = fusewise_command("fit", table, *STEADY, "--out", tmp_path / "out", "--json")
     assert (ran.returncode, ran.stderr) == (0, "")

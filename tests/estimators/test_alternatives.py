@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.automatic.alternatives import _explained, best_cut
+from fusewise.automatic._alternatives import _explained, best_cut
 from fusewise.datasets import hide_entries
 
 

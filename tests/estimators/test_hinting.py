@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fusewise import FusionClustering, FusionImputer, load
-from fusewise.automatic import sample
+from fusewise.automatic import _sample as sample
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import DataWarning
 

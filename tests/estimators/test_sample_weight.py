@@ -56,7 +56,7 @@ def test_weights_decide_how_large_a_cluster_is(table):
 
 
 def test_a_long_table_is_sampled_by_its_weights(monkeypatch, table, weights):
-    monkeypatch.setattr("fusewise.automatic.sample.SAMPLE", 60)
+    monkeypatch.setattr("fusewise.automatic._sample.SAMPLE", 60)
     X, _ = table
     weighted = FusionClustering(random_state=3).fit(X, sample_weight=weights)
     repeated = FusionClustering(random_state=3).fit(np.repeat(X, weights, axis=0))

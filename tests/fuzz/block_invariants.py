@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic import sample
+from fusewise.automatic import _sample as sample
 
 
 def in_blocks(rng, n):

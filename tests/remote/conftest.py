@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fusewise.automatic import sample
+from fusewise.automatic import _sample as sample
 from fusewise.datasets import hide_entries, make_clusters
 
 pytest.importorskip("dask")

@@ -35,7 +35,7 @@ def in_memory(table):
     """The model of the table in memory, fitted to a sample of 150 rows."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr("fusewise.automatic.sample.SAMPLE", 150)
+        patch.setattr("fusewise.automatic._sample.SAMPLE", 150)
         return FusionClustering(random_state=1).fit(table)
 
 

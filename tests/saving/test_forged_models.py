@@ -15,7 +15,7 @@ from forging import bent_array, bent_tree
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
-from fusewise.automatic.units import Powers
+from fusewise.automatic._units import Powers
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels._compiling import Loop
 from fusewise.observations import as_entries
@@ -277,7 +277,7 @@ def test_compiled_loops_refuse_arrays_that_do_not_fit():
 
 
 def test_objects_are_checked_when_they_are_made():
-    from fusewise.automatic.mixture import Mixture
+    from fusewise.automatic._mixture import Mixture
     from fusewise.observations import Entries
 
     with pytest.raises(ValueError, match=r"Entries\.mask has 2 along P, where 3 are expected"):

@@ -1,12 +1,16 @@
 """The default method: a merge tree in a subspace, and the partition that best explains the observed entries."""
 
-from fusewise.automatic.alternatives import Alternative, nearly_as_good
-from fusewise.automatic.choice import Choice
-from fusewise.automatic.choosing import choose
-from fusewise.automatic.hints import NO_HINTS, UNSATISFIED, Hints, place
-from fusewise.automatic.labelling import OUTLIER_LEVEL, Classified, Classifier, outlier_confidence
-from fusewise.automatic.smooth import Smooth
-from fusewise.automatic.stability import (
+from fusewise.automatic._alternatives import Alternative, Cut, best_cut, nearly_as_good
+from fusewise.automatic._choice import Choice
+from fusewise.automatic._choosing import choose
+from fusewise.automatic._clusters import AxisMixture, Clusters
+from fusewise.automatic._columns import ColumnMixture
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._hints import NO_HINTS, UNSATISFIED, Hints, place
+from fusewise.automatic._labelling import OUTLIER_LEVEL, Classified, Classifier, outlier_confidence
+from fusewise.automatic._mixture import Mixture
+from fusewise.automatic._smooth import Smooth
+from fusewise.automatic._stability import (
     MOST_HIDDEN,
     MOST_ROWS,
     Refit,
@@ -15,7 +19,8 @@ from fusewise.automatic.stability import (
     row_draws,
     summarise,
 )
-from fusewise.automatic.units import LevelBlock
+from fusewise.automatic._tree import MergeTree, join_heights, successors
+from fusewise.automatic._units import LevelBlock, Powers, Units
 
 __all__ = [
     "MOST_HIDDEN",
@@ -24,19 +29,31 @@ __all__ = [
     "OUTLIER_LEVEL",
     "UNSATISFIED",
     "Alternative",
+    "AxisMixture",
     "Choice",
     "Classified",
     "Classifier",
+    "Clusters",
+    "ColumnMixture",
+    "Cut",
+    "Evidence",
     "Hints",
     "LevelBlock",
+    "MergeTree",
+    "Mixture",
+    "Powers",
     "Refit",
     "Smooth",
     "Stability",
+    "Units",
+    "best_cut",
     "choose",
     "hide_more",
+    "join_heights",
     "nearly_as_good",
     "outlier_confidence",
     "place",
     "row_draws",
+    "successors",
     "summarise",
 ]

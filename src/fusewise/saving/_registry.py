@@ -6,15 +6,21 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from fusewise.automatic import Choice, Hints, Smooth
-from fusewise.automatic.alternatives import Alternative
-from fusewise.automatic.clusters import AxisMixture, Clusters
-from fusewise.automatic.columns import ColumnMixture
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.stability import Stability
-from fusewise.automatic.tree import MergeTree
-from fusewise.automatic.units import Powers, Units
+from fusewise.automatic import (
+    Alternative,
+    AxisMixture,
+    Choice,
+    Clusters,
+    ColumnMixture,
+    Evidence,
+    Hints,
+    MergeTree,
+    Mixture,
+    Powers,
+    Smooth,
+    Stability,
+    Units,
+)
 from fusewise.fusion import FIDELITIES, PENALTIES, FusionPath, Parameterised, Solution
 from fusewise.observations import (
     ColumnMoments,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels
 from fusewise.support import counted
 from fusewise.tables import Cells

@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Choice
-from fusewise.automatic.alternatives import Alternative
-from fusewise.automatic.stability import Stability
+from fusewise.automatic import Alternative, Choice, Stability
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.spatial import cKDTree
 from sklearn.decomposition import PCA
 
-from fusewise.automatic.units import Units
+from fusewise.automatic import Units
 from fusewise.kernels import Real
 from fusewise.observations import Entries
 

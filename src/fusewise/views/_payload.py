@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic import Choice
-from fusewise.automatic.alternatives import Cut, best_cut
-from fusewise.automatic.stability import Stability
+from fusewise.automatic import Choice, Cut, Stability, best_cut
 from fusewise.support import counted, in_series, readable, readable_apart, some_of
 from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn

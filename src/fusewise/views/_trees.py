@@ -9,8 +9,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.automatic import Choice
-from fusewise.automatic.tree import MergeTree, join_heights, successors
+from fusewise.automatic import Choice, MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
 from fusewise.views._profile import Profile, profile_of

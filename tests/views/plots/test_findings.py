@@ -9,7 +9,7 @@ from sklearn.feature_selection import f_classif
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
-from fusewise.automatic.tree import MergeTree, join_heights, successors
+from fusewise.automatic._tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
 from fusewise.observations import number_by_size
 from fusewise.views import read_findings

@@ -8,7 +8,7 @@ from browsers import CHROMIUMS, FIREFOXES, FLAGS, ChromiumTab, Firefox, FirefoxT
 from report_helpers import NASTY_COLUMN, NASTY_ROW
 
 from fusewise import DataWarning, FusionClustering
-from fusewise.automatic.alternatives import Alternative
+from fusewise.automatic._alternatives import Alternative
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.views import write_report
 

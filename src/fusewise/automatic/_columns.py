@@ -39,8 +39,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import gammaln
 
-from fusewise.automatic.mixture import TAIL, log_tails, one_of_each, probabilities, tail_weights
-from fusewise.automatic.units import Levels, is_number
+from fusewise.automatic._mixture import TAIL, log_tails, one_of_each, probabilities, tail_weights
+from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import InMemory, steps
 from fusewise.support import Dims, Either, Flag, Number, NumberArray, Record, Several

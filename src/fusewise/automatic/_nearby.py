@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic.clusters import AxisMixture, Clusters
-from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.mixture import TAIL, Mixture, log_tails
+from fusewise.automatic._clusters import AxisMixture, Clusters
+from fusewise.automatic._evidence import Evidence, regular
+from fusewise.automatic._mixture import TAIL, Mixture, log_tails
 from fusewise.kernels import Index, Labels, Real, compiled
 from fusewise.observations import InMemory
 

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.clusters import Clusters, ambient, check_coordinates
-from fusewise.automatic.columns import ColumnMixture
-from fusewise.automatic.criterion import Classes
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints, obeyed
-from fusewise.automatic.labelling import Classified, Classifier
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.tree import MergeTree, join_heights
-from fusewise.automatic.units import Units
+from fusewise.automatic._clusters import Clusters, ambient, check_coordinates
+from fusewise.automatic._columns import ColumnMixture
+from fusewise.automatic._criterion import Classes
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._hints import NO_HINTS, Hints, obeyed
+from fusewise.automatic._labelling import Classified, Classifier
+from fusewise.automatic._mixture import Mixture
+from fusewise.automatic._tree import MergeTree, join_heights
+from fusewise.automatic._units import Units
 from fusewise.kernels import Index, Labels, Mask, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 from fusewise.subspace import Subspace

@@ -29,16 +29,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from fusewise.automatic.clusters import AxisMixture, Clusters, Part
-from fusewise.automatic.columns import ColumnMixture, columns_of_groups
-from fusewise.automatic.cuts import Scores, TreeBranches, branches, grow
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.labelling import OUTLIER_LEVEL, tail
-from fusewise.automatic.mixture import log_tails, probabilities
-from fusewise.automatic.nearby import MANY, near_components
-from fusewise.automatic.rows import Rows, fit_axes
-from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, WIDE_TOL
-from fusewise.automatic.units import Units
+from fusewise.automatic._clusters import AxisMixture, Clusters, Part
+from fusewise.automatic._columns import ColumnMixture, columns_of_groups
+from fusewise.automatic._cuts import Scores, TreeBranches, branches, grow
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._labelling import OUTLIER_LEVEL, tail
+from fusewise.automatic._mixture import log_tails, probabilities
+from fusewise.automatic._nearby import MANY, near_components
+from fusewise.automatic._rows import Rows, fit_axes
+from fusewise.automatic._search import LARGEST_RANK, NEIGHBORS, WIDE_TOL
+from fusewise.automatic._units import Units
 from fusewise.kernels import Floats, Index, Labels, Mask, Real, splitmix64
 from fusewise.observations import Entries, InMemory
 from fusewise.subspace import Subspace

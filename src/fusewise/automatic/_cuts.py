@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fusewise.automatic.copies import FEWEST_DIFFERENT, MANY_COPIES
-from fusewise.automatic.evidence import regular
-from fusewise.automatic.hints import NO_HINTS, Hints, given_to_nearest
-from fusewise.automatic.mixture import TAIL, Mixture
-from fusewise.automatic.mixture_fit import fit_groups
-from fusewise.automatic.rows import Rows
-from fusewise.automatic.tree import MergeTree, fusion_tree
+from fusewise.automatic._copies import FEWEST_DIFFERENT, MANY_COPIES
+from fusewise.automatic._evidence import regular
+from fusewise.automatic._hints import NO_HINTS, Hints, given_to_nearest
+from fusewise.automatic._mixture import TAIL, Mixture
+from fusewise.automatic._mixture_fit import fit_groups
+from fusewise.automatic._rows import Rows
+from fusewise.automatic._tree import MergeTree, fusion_tree
 from fusewise.kernels import Index, Labels, Mask, Real, compiled, in_ranges
 from fusewise.observations import Quadratics, group_means
 from fusewise.pairs import nearest_expected

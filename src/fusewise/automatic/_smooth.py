@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.clusters import with_noise
-from fusewise.automatic.units import varying_columns
+from fusewise.automatic._clusters import with_noise
+from fusewise.automatic._units import varying_columns
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations import Entries
 from fusewise.subspace import Subspace, coordinates, fit_shrunk_subspace, reconstruct

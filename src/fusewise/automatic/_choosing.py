@@ -1,6 +1,6 @@
 """The default method: rows are placed in coordinates, neighbours fuse along a tree, and the best partition is taken.
 
-Rows are searched, all or a sample of them, by every proposal (``proposals``); once more with columns made symmetric if
+Rows are searched, all or a sample of them, by every proposal (`_proposals.py`); once more with columns made symmetric if
 powers may explain what was found; and all rows are given to the clusters of the better of the two.
 """
 
@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fusewise.automatic.choice import Choice
-from fusewise.automatic.clusters import (
+from fusewise.automatic._choice import Choice
+from fusewise.automatic._clusters import (
     SOFT_ROUNDS,
     AxisMixture,
     Clusters,
@@ -20,21 +20,21 @@ from fusewise.automatic.clusters import (
     better_explained,
     with_levels,
 )
-from fusewise.automatic.columns import ColumnMixture, LevelEvidence, columns_of_groups, only_columns
-from fusewise.automatic.comparison import Searched, assign, interrupted
-from fusewise.automatic.criterion import ROWS, explained
-from fusewise.automatic.cuts import MOST_CLUSTERS
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints, held, joined
-from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.mixture_fit import describe, fit_groups
-from fusewise.automatic.nearby import near_components
-from fusewise.automatic.proposals import across_gaps, by_every_proposal
-from fusewise.automatic.rows import Rows, parts_of
-from fusewise.automatic.sample import SampledSearch, first_rows
-from fusewise.automatic.search import TreeSearch
-from fusewise.automatic.units import Levels, Powers, is_number, units_of
-from fusewise.automatic.valleys import linked, without_valley
+from fusewise.automatic._columns import ColumnMixture, LevelEvidence, columns_of_groups, only_columns
+from fusewise.automatic._comparison import Searched, assign, interrupted
+from fusewise.automatic._criterion import ROWS, explained
+from fusewise.automatic._cuts import MOST_CLUSTERS
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._hints import NO_HINTS, Hints, held, joined
+from fusewise.automatic._mixture import Mixture, probabilities
+from fusewise.automatic._mixture_fit import describe, fit_groups
+from fusewise.automatic._nearby import near_components
+from fusewise.automatic._proposals import across_gaps, by_every_proposal
+from fusewise.automatic._rows import Rows, parts_of
+from fusewise.automatic._sample import SampledSearch, first_rows
+from fusewise.automatic._search import TreeSearch
+from fusewise.automatic._units import Levels, Powers, is_number, units_of
+from fusewise.automatic._valleys import linked, without_valley
 from fusewise.kernels import Index, Labels, small_products
 from fusewise.observations import Entries, Table
 from fusewise.progress import Progress, silent

@@ -10,14 +10,14 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.clusters import SOFT_ROUNDS
-from fusewise.automatic.columns import LevelEvidence
-from fusewise.automatic.criterion import Classes, criterion
-from fusewise.automatic.hints import NO_HINTS, Hints, held, log_odds
-from fusewise.automatic.mixture import Mixture, probabilities, soften
-from fusewise.automatic.mixture_fit import FIRST_ROUNDS, ROUNDS, PartitionFit, fit_groups, threads_of_fits
-from fusewise.automatic.rows import Rows
-from fusewise.automatic.tree import MergeTree
+from fusewise.automatic._clusters import SOFT_ROUNDS
+from fusewise.automatic._columns import LevelEvidence
+from fusewise.automatic._criterion import Classes, criterion
+from fusewise.automatic._hints import NO_HINTS, Hints, held, log_odds
+from fusewise.automatic._mixture import Mixture, probabilities, soften
+from fusewise.automatic._mixture_fit import FIRST_ROUNDS, ROUNDS, PartitionFit, fit_groups, threads_of_fits
+from fusewise.automatic._rows import Rows
+from fusewise.automatic._tree import MergeTree
 from fusewise.kernels import Labels, in_threads
 from fusewise.observations import InMemory
 from fusewise.progress import Progress, silent

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
-from fusewise.automatic.clusters import Clusters, Count
-from fusewise.automatic.mixture import TAIL, log_tails, probabilities
-from fusewise.automatic.nearby import MANY, nearby
-from fusewise.automatic.units import Units
+from fusewise.automatic._clusters import Clusters, Count
+from fusewise.automatic._columns import ColumnMixture
+from fusewise.automatic._mixture import TAIL, log_tails, probabilities
+from fusewise.automatic._nearby import MANY, nearby
+from fusewise.automatic._units import Units
 from fusewise.kernels import Index, Labels, Real, Values
 from fusewise.observations import InMemory, Table, each_block
 
@@ -114,7 +115,8 @@ class Classifier:
         def one(rows: InMemory, where: slice) -> None:
             found.put(where, classified(self.clusters, self.units.applied(rows), posterior=keep))
 
-        each_block(one, table)
+        dense = self.clusters.n_parts >= MANY and isinstance(self.clusters.parts[0], ColumnMixture)
+        each_block(one, table, width=max(table.shape[1], self.clusters.n_parts) if dense else None)
         return found
 
     def distances(self, table: Table) -> Real:

@@ -300,7 +300,7 @@ class _TwoValues(NamedTuple):
 def _two_values(sample: InMemory, levels: Levels) -> _TwoValues:
     """The columns of numbers with two values; those of a sparse table are left as they are."""
     if not isinstance(sample, Entries) or sample.dtype.kind == "c":
-        return _TwoValues(np.empty(0, np.intp), *np.empty((3, 0)), [])
+        return _TwoValues(np.empty(0, np.intp), np.empty(0), np.empty(0), np.empty(0), [])
     values, mask = sample.values.astype(float), sample.mask
     low, high = np.min(values, axis=0, where=mask, initial=np.inf), np.max(values, axis=0, where=mask, initial=-np.inf)
     with np.errstate(invalid="ignore"):  # of columns without entries
@@ -356,13 +356,11 @@ def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Lev
             blocks.append((int(inside[0]), len(inside), ordered))
     two = _two_values(sample, levels)
     for group in two.one_hot:
-        inside = np.isin(two.columns, group)
-        unit = np.sqrt((two.share * (1 - two.share))[inside].sum())
-        scale[group], middle[group] = (two.high - two.low)[inside] * unit, two.low[inside]
+        own = np.isin(two.columns, group)
+        unit = np.sqrt((two.share * (1 - two.share))[own].sum())
+        scale[group], middle[group] = (two.high - two.low)[own] * unit, two.low[own]
         blocks.append((int(group[0]), len(group), False))
-        two = two._replace(
-            columns=two.columns[~inside], low=two.low[~inside], high=two.high[~inside], share=two.share[~inside]
-        )
+        two = two._replace(columns=two.columns[~own], low=two.low[~own], high=two.high[~own], share=two.share[~own])
     units = 1 / np.sqrt(2 * two.share * (1 - two.share))
     scale[two.columns], middle[two.columns] = (two.high - two.low) / units, two.low
     blocks += [(j, 2, False) for j in two.columns.tolist()]

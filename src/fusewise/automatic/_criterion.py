@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from fusewise.automatic.columns import ColumnData, ColumnMixture
-from fusewise.automatic.evidence import Evidence, regular
-from fusewise.automatic.mixture import TAIL, Mixture, probabilities
-from fusewise.automatic.mixture_fit import enough_gain
-from fusewise.automatic.units import is_number
+from fusewise.automatic._columns import ColumnData, ColumnMixture
+from fusewise.automatic._evidence import Evidence, regular
+from fusewise.automatic._mixture import TAIL, Mixture, probabilities
+from fusewise.automatic._mixture_fit import enough_gain
+from fusewise.automatic._units import is_number
 from fusewise.kernels import Index, Real
 from fusewise.observations import InMemory
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic.units import SAME
+from fusewise.automatic._units import SAME
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import Entries, InMemory
 

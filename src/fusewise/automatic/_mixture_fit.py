@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fusewise.automatic.evidence import Evidence, Groups, regular
-from fusewise.automatic.mixture import (
+from fusewise.automatic._evidence import Evidence, Groups, regular
+from fusewise.automatic._mixture import (
     Evaluated,
     Mixture,
     Seen,
@@ -23,7 +23,7 @@ from fusewise.automatic.mixture import (
     row_weights,
     whitened,
 )
-from fusewise.automatic.rows import Rows
+from fusewise.automatic._rows import Rows
 from fusewise.kernels import Index, Labels, Real
 
 #: Largest number of rounds of EM for centres, spreads and row weights with fixed labels; and of the first of these, by

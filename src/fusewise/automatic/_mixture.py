@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.automatic.evidence import Evidence, Groups, Marginal, regular
+from fusewise.automatic._evidence import Evidence, Groups, Marginal, regular
 from fusewise.kernels import Index, Real
 from fusewise.support import Number, NumberArray, Record, Word
 

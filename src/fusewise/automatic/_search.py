@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
-from fusewise.automatic.columns import LevelEvidence, only_columns
-from fusewise.automatic.comparison import Candidate, Comparison, Placed, Searched, best_of, interrupted
-from fusewise.automatic.cuts import MOST_CLUSTERS, grow, partitions
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.hints import NO_HINTS, Hints, coloured, log_odds
-from fusewise.automatic.rows import Rows, axes_in, fit_axes, prior_variances, subspace_of
-from fusewise.automatic.tree import MergeTree
-from fusewise.automatic.units import Levels, is_number
+from fusewise.automatic._classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
+from fusewise.automatic._columns import LevelEvidence, only_columns
+from fusewise.automatic._comparison import Candidate, Comparison, Placed, Searched, best_of, interrupted
+from fusewise.automatic._cuts import MOST_CLUSTERS, grow, partitions
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._hints import NO_HINTS, Hints, coloured, log_odds
+from fusewise.automatic._rows import Rows, axes_in, fit_axes, prior_variances, subspace_of
+from fusewise.automatic._tree import MergeTree
+from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import InMemory
 from fusewise.progress import Progress

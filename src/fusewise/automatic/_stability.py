@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic.units import Levels
+from fusewise.automatic._units import Levels
 from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import Entries, InMemory
 from fusewise.support import Number, NumberArray, Record, Rule, counted

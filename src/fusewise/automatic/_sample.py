@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fusewise.automatic.clusters import Clusters
-from fusewise.automatic.comparison import Searched
-from fusewise.automatic.copies import canonical, shares_of_copies, spread_out, worth_of_rows
-from fusewise.automatic.cuts import MOST_CLUSTERS
-from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.proposals import cut_anywhere, explains_more
-from fusewise.automatic.rare import RareSearch, Surprised, Surprises
-from fusewise.automatic.search import TreeSearch
-from fusewise.automatic.units import Levels, Units, is_number
+from fusewise.automatic._clusters import Clusters
+from fusewise.automatic._comparison import Searched
+from fusewise.automatic._copies import canonical, shares_of_copies, spread_out, worth_of_rows
+from fusewise.automatic._cuts import MOST_CLUSTERS
+from fusewise.automatic._hints import NO_HINTS, Hints
+from fusewise.automatic._proposals import cut_anywhere, explains_more
+from fusewise.automatic._rare import RareSearch, Surprised, Surprises
+from fusewise.automatic._search import TreeSearch
+from fusewise.automatic._units import Levels, Units, is_number
 from fusewise.kernels import Index
 from fusewise.observations import Entries, InMemory, Table, reduce_blocks
 from fusewise.progress import Progress

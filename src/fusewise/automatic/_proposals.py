@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from fusewise.automatic.classes import by_independent_columns, kmeans_groups
-from fusewise.automatic.comparison import Candidate, Placed, Searched, assign, best_of, interrupted
-from fusewise.automatic.criterion import criterion, foreseen
-from fusewise.automatic.cuts import (
+from fusewise.automatic._classes import by_independent_columns, kmeans_groups
+from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of, interrupted
+from fusewise.automatic._criterion import criterion, foreseen
+from fusewise.automatic._cuts import (
     MOST_CLUSTERS,
     allowed_nodes,
     best_cuts,
@@ -23,12 +23,12 @@ from fusewise.automatic.cuts import (
     labels_of,
     partitions,
 )
-from fusewise.automatic.evidence import Evidence
-from fusewise.automatic.mixture import Mixture, probabilities
-from fusewise.automatic.mixture_fit import FIRST_ROUNDS, describe
-from fusewise.automatic.rows import Rows, cost_of_choice, informative_columns, parts_of
-from fusewise.automatic.search import LARGEST_RANK, NEIGHBORS, RANK, TreeSearch
-from fusewise.automatic.valleys import in_parts, linked, one_hump, without_valley
+from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._mixture import Mixture, probabilities
+from fusewise.automatic._mixture_fit import FIRST_ROUNDS, describe
+from fusewise.automatic._rows import Rows, cost_of_choice, informative_columns, parts_of
+from fusewise.automatic._search import LARGEST_RANK, NEIGHBORS, RANK, TreeSearch
+from fusewise.automatic._valleys import in_parts, linked, one_hump, without_valley
 from fusewise.kernels import Index, Labels
 
 #: If no direction stands out from the noise, a table of so many columns is searched in all of them.

@@ -15,15 +15,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic.choice import Choice
-from fusewise.automatic.choosing import clusters_of
-from fusewise.automatic.comparison import Candidate, Placed, Searched
-from fusewise.automatic.copies import shares_of_copies, worth_of_rows
-from fusewise.automatic.criterion import NEARLY, class_explained, explained
-from fusewise.automatic.hints import Hints, place
-from fusewise.automatic.mixture import Mixture
-from fusewise.automatic.rows import Rows, prior_variances
-from fusewise.automatic.search import TreeSearch
+from fusewise.automatic._choice import Choice
+from fusewise.automatic._choosing import clusters_of
+from fusewise.automatic._comparison import Candidate, Placed, Searched
+from fusewise.automatic._copies import shares_of_copies, worth_of_rows
+from fusewise.automatic._criterion import NEARLY, class_explained, explained
+from fusewise.automatic._hints import Hints, place
+from fusewise.automatic._mixture import Mixture
+from fusewise.automatic._rows import Rows, prior_variances
+from fusewise.automatic._search import TreeSearch
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory, Table
 from fusewise.progress import silent

@@ -38,7 +38,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.special import comb, gammaln
 
-from fusewise.automatic.evidence import Evidence
+from fusewise.automatic._evidence import Evidence
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, InMemory, blur, group_means
 from fusewise.progress import Progress, silent

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from fusewise.automatic.hints import NO_HINTS, Hints
-from fusewise.automatic.tree_kernels import (
+from fusewise.automatic._hints import NO_HINTS, Hints
+from fusewise.automatic._tree_kernels import (
     EDGE,
     HALF,
     NODE,

@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic.columns import ColumnData, ColumnMixture, fit_columns
-from fusewise.automatic.criterion import class_criterion
-from fusewise.automatic.hints import NO_HINTS, Hints, held
-from fusewise.automatic.mixture import probabilities
-from fusewise.automatic.mixture_fit import enough_gain
-from fusewise.automatic.units import Levels, is_number
+from fusewise.automatic._columns import ColumnData, ColumnMixture, fit_columns
+from fusewise.automatic._criterion import class_criterion
+from fusewise.automatic._hints import NO_HINTS, Hints, held
+from fusewise.automatic._mixture import probabilities
+from fusewise.automatic._mixture_fit import enough_gain
+from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
 

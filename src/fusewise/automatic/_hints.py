@@ -23,7 +23,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from fusewise.automatic.mixture import probabilities
+from fusewise.automatic._mixture import probabilities
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.support import Dims, InputError, PositionArray, Record, counted
 

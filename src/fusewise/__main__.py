@@ -1,0 +1,5 @@
+"""Entry point of ``python -m fusewise``."""
+
+from fusewise.cli import main
+
+main()
