@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +23,7 @@ from fusewise.views._layouts import neighbour_layout
 from fusewise.views._palette import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
 from fusewise.views._rules import python_module, sql_script
-from fusewise.views._trees import RowTree, row_tree
+from fusewise.views._trees import RowTree, branches_of, row_tree
 
 #: Array types available in browsers.
 KINDS: dict[str, np.dtype[Any]] = {
@@ -139,8 +140,8 @@ LEFT_OUT, MARGIN = 0.002, 0.06
 MOST_DEVIATION = 3.0
 
 
-def payload(partitions: list[Partition], file: str) -> dict[str, Any]:
-    """All data used by the scripts of the page; `file` names the files it offers."""
+def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], file: str) -> dict[str, Any]:
+    """All data used by the scripts of the page; `curve` is that of the guarantee, `file` names the files it offers."""
     result = partitions[0]
     found = result.found
     places = {"components": found.points}
@@ -155,6 +156,8 @@ def payload(partitions: list[Partition], file: str) -> dict[str, Any]:
         "shares": found.shares.tolist(),
         "partitions": [_partition(partition, places, file) for partition in partitions],
         "table": _table(found, row_tree(found, result.profile)) if found.rows else None,
+        "trail": _trail(found) if found.rows else None,
+        "curve": curve,
     }
 
 
@@ -280,6 +283,24 @@ def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
         "effect": None if effect is None else [effect.name, *numbers],
         "differs": contrast.differs,
     }
+
+
+def _trail(found: Findings) -> dict[str, Any]:
+    """The steps of the path, and the tree of the groups."""
+    trail, tree = found.trail, branches_of(found)
+    steps = [
+        {
+            "clusters": step.n_clusters,
+            "groups": step.n_groups,
+            "lam": step.lam,
+            "criterion": step.criterion,
+            "labels": packed_whole(step.labels),
+            "centers": None if step.centers is None else packed(step.centers, "f4"),
+        }
+        for step in trail.steps
+    ]
+    rows = packed_whole(trail.rows)
+    return {"steps": steps, "rows": rows, "chosen": trail.chosen, "tree": None if tree is None else asdict(tree)}
 
 
 def _table(found: Findings, table: RowTree) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 import fusewise
 from fusewise.automatic import Choice
-from fusewise.fusion import FusionPath
+from fusewise.fusion import Fidelity, FusionPath, Penalty
 from fusewise.support import counted, readable
 from fusewise.views._findings import Findings
 
@@ -69,7 +69,13 @@ def rerun(found: Findings, file: str) -> str:
     changed = [(k, v) for k, v in model.get_params(deep=False).items() if _value(v) != _value(defaults.get(k))]
     arguments = ", ".join(f"{name}={_value(value)}" for name, value in changed)
     kind = type(model).__name__
-    return f"from fusewise import {kind}\n\nmodel = {kind}({arguments}).fit(X)\nmodel.report({file!r})"
+    imports = [f"from fusewise import {kind}"]
+    for room, of in (("fidelity", Fidelity), ("penalties", Penalty)):
+        imports += [
+            f"from fusewise.{room} import {type(value).__name__}" for _, value in changed if isinstance(value, of)
+        ]
+    lines = "\n".join(imports)
+    return f"{lines}\n\nmodel = {kind}({arguments}).fit(X)\nmodel.report({file!r})"
 
 
 def fingerprint(found: Findings) -> str:

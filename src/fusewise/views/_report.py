@@ -18,6 +18,7 @@ from fusewise.views._certainty import UNCERTAIN, cluster_confidence
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._description import how_sure
 from fusewise.views._findings import Findings, read_findings
+from fusewise.views._guarantee import guarantee_of
 from fusewise.views._palette import SYMBOLS, colour, shape
 from fusewise.views._payload import Partition, partitions_of, payload, to_json
 
@@ -60,7 +61,7 @@ def _signed(value: float) -> str:
 #: The scripts of the page, in order of their dependencies.
 SCRIPTS = (
     "data.js", "theme.js", "scales.js", "surface.js", "state.js", "export.js", "picture.js", "rows.js", "map.js",
-    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js",
+    "map_controls.js", "tree_keys.js", "cluster_map.js", "contrasts.js", "charts.js", "path_charts.js", "path.js",
     "main.js",
 )  # fmt: skip
 STYLES = ("style.css", "paper.css")
@@ -79,8 +80,8 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
     except ImportError as error:
         raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
     option = "--n-clusters " if command else "n_clusters="
-    partitions = partitions_of(found)
-    data = payload(partitions, table or PurePath(file).stem)
+    partitions, guarantee = partitions_of(found), guarantee_of(found)
+    data = payload(partitions, guarantee.curve, table or PurePath(file).stem)
     # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_ours),
@@ -112,6 +113,10 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             sure=how_sure(found, option),
             uncertain=UNCERTAIN,
             known=found.known,
+            trail=found.trail,
+            path_sentences=words.path_sentences(found),
+            has_groups=found.rows and data["trail"]["tree"] is not None,
+            guarantee=guarantee,
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
             columns_read=found.origin.read.columns,

@@ -317,6 +317,35 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     return f"{number}, but the number is not sure: {rivals} about as good.{one}"
 
 
+def path_sentences(found: Findings) -> list[str]:
+    """What the steps of the path are, and why the chosen one was chosen."""
+    trail, path = found.trail, found.path
+    if trail.chosen is None:
+        return ["The model was fitted at a given lam, the strength of the fusion penalty: there is no path to show."]
+    groups = int(trail.steps[trail.chosen].partition.max(initial=-1)) + 1
+    if found.model.n_clusters is not None:
+        why = "was chosen because this number of clusters was requested"
+    elif not isinstance(path, Choice):
+        why = f"was chosen: {'it stays the same over the most steps' if groups > 1 else 'no step has several groups'}"
+    else:
+        best = path.criteria[path.chosen] >= max(path.criteria)
+        why = "has the largest" if best else "is the one with the fewest groups that comes close to the largest"
+        why += " value of the criterion, which measures how well a partition explains the observed values"
+    said = [
+        "As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
+        f"{counted(len(trail.steps), 'step')}.",
+        f"The partition into {counted(groups, 'group')} {why}.",
+    ]
+    if isinstance(path, Choice):
+        said.append("The clusters were fitted starting from it, and the marked step shows these.")
+        if found.n_clusters < groups:
+            left = counted(found.n_clusters, "cluster")
+            said.append(f"Groups without a valley of lower density between them were joined, which leaves {left}.")
+    if len(trail.rows) < len(found.drawn):
+        said.append(f"The {len(trail.rows):,} rows on which the clusters were computed are shown.")
+    return said
+
+
 def number_ranges(numbers: Sequence[int]) -> str:
     """Increasing numbers as ranges: "2 to 4, 7 and 9"."""
     runs: list[list[int]] = []

@@ -33,9 +33,19 @@ class Step(NamedTuple):
     """One partition of the trail; -1 for a single row."""
 
     partition: Labels
+    labels: Labels  # what is drawn: the partition, but in the chosen step the clusters of the result
     lam: float  # strength of the fusion penalty from which on this partition holds; NaN if unknown
     criterion: float  # the criterion of the choice, larger is better; NaN if not computed
-    n_groups: int  # number of groups (of the chosen step, the clusters of the result), and of single rows
+    centers: Real | None = None  # of each row, in the plane; None: the mean of its group
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.labels.max(initial=-1)) + 1
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups, and of rows that are single in the partition."""
+        return self.n_clusters + int(np.count_nonzero(self.partition < 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +74,12 @@ def _along_path(found: Findings, path: FusionPath) -> Trail:
     """The solutions of a path as steps."""
     taken = found.model.lam_, found.model.penalty_
     chosen = max((k for k, s in enumerate(path) if (s.lam, s.penalty) == taken), default=len(path) - 1)
-    each = zip(path, _run_lengths(path.labels), strict=True)
-    steps = [_step(solution.labels[found.drawn], solution.lam, length) for solution, length in each]
+    steps = []
+    for k, (solution, length) in enumerate(zip(path, _run_lengths(path.labels), strict=True)):
+        parts, centers = solution.labels[found.drawn], solution.centers[found.drawn]
+        labels = found.labels[found.drawn] if k == chosen else parts
+        rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
+        steps.append(Step(parts, labels, float(solution.lam), length, found.plane.project(rows.astype(float))))
     name = "number of steps over which the partition stays the same"
     return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
 
@@ -100,9 +114,7 @@ def _along_tree(found: Findings, choice: Choice) -> Trail:
 def _step(partition: Labels, lam: float, criterion: float, shown: Labels | None = None) -> Step:
     """A step; `shown` are the labels of the result, if it is that of the result."""
     partition = _numbered(partition)
-    clusters = partition if shown is None else _numbered(shown)
-    n_groups = int(clusters.max(initial=-1)) + 1 + int(np.count_nonzero(partition < 0))
-    return Step(partition, float(lam), float(criterion), n_groups)
+    return Step(partition, partition if shown is None else _numbered(shown), float(lam), float(criterion))
 
 
 def _numbered(labels: Labels) -> Labels:

@@ -60,7 +60,7 @@ def test_unfitted():
 def test_trail_of_the_tree(model):
     found = read_findings(model)
     steps, choice = found.trail.steps, model.path_
-    assert steps[found.trail.chosen].n_groups == model.n_clusters_
+    assert steps[found.trail.chosen].n_groups == steps[found.trail.chosen].n_clusters == model.n_clusters_
     assert steps[found.trail.chosen].criterion == max(choice.criteria)
     groups = [step.n_groups for step in steps]
     assert groups == sorted(groups, reverse=True)
@@ -72,7 +72,9 @@ def test_trail_of_the_path(plain):
     found = read_findings(plain)
     path, trail = plain.path_, found.trail
     assert len(trail.steps) == len(path)
-    np.testing.assert_array_equal(trail.steps[trail.chosen].partition, plain.labels_)
+    np.testing.assert_array_equal(trail.steps[trail.chosen].labels, plain.labels_)
+    k = len(path) // 2
+    np.testing.assert_allclose(trail.steps[k].centers, found.plane.project(path.centers(k)))
     # The point taken is the one whose partition lasts longest.
     assert trail.steps[trail.chosen].criterion == np.nanmax([step.criterion for step in trail.steps])
 

@@ -15,11 +15,15 @@ from sklearn.exceptions import NotFittedError
 from fusewise import DataWarning, FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.penalties import H1
+from fusewise.theory import ClusterGeometry, success_probability
+from fusewise.views import Findings, TableOrigin, number_sentence, read_findings
 from fusewise.views import _provenance as making
 from fusewise.views import _sentences as words
-from fusewise.views import number_sentence, read_findings
+from fusewise.views._columns import columns_in_memory, columns_of_model
+from fusewise.views._guarantee import guarantee_of
 from fusewise.views._payload import KINDS, packed_numbers, to_json
-from fusewise.views._report import write_report
+from fusewise.views._report import render, write_report
+from fusewise.views._trees import Step, Trail
 
 
 def data_of(path):
@@ -161,7 +165,7 @@ def test_unfitted(tmp_path):
         (FusionClustering(), "partitions of the merge tree were compared"),
         (FusionClustering(1), "There is only one cluster"),
         (PenalizedFusion(penalty=H1(0.5)), "points of the path converged"),
-        (PenalizedFusion(0.05, penalty=H1(0.5)), "at lam = 0.05"),
+        (PenalizedFusion(0.05, penalty=H1(0.5)), "there is no path to show"),
         (PenalizedFusion(0.0, penalty=H1(0.5)), "There is no cluster"),
     ],
 )
@@ -180,7 +184,7 @@ def test_the_rerun_line_reruns(tmp_path, monkeypatch):
     X, _, _ = make_clusters(2, 12, 4, noise=0.05, random_state=0)
     model = PenalizedFusion(0.05, penalty=H1(0.5), max_iter=200).fit(X)
     line = making.rerun(read_findings(model), "again.html")
-    space = {"X": X, "H1": H1}
+    space = {"X": X}
     monkeypatch.chdir(tmp_path)
     exec(line, space)
     assert space["model"].get_params() == model.get_params()
@@ -206,10 +210,51 @@ def test_how_many_rows_were_searched_is_said():
     assert said.startswith("The clusters were found in a random sample of 5,000 rows out of 5,100;")
 
 
+def test_guarantee_is_that_of_the_theory():
+    """On complete data all rows are measured, and the curve is success_probability."""
+    X = np.repeat([[-1.0] * 30, [1.0] * 30], 20, axis=0) + np.random.default_rng(0).uniform(-0.1, 0.1, (40, 30))
+    found = read_findings(FusionClustering().fit(X))
+    guarantee = guarantee_of(found)
+    geometry = ClusterGeometry.from_data(X / X.std(axis=0), found.labels)
+    assert not any("sample" in said for said in guarantee.sentences)
+    assert guarantee.curve
+    for fraction, chance in guarantee.curve:
+        assert chance == pytest.approx(float(success_probability(geometry, fraction)))
+
+
+def test_guarantee_by_a_sample_is_of_all_rows():
+    """Measured on fewer rows, the guarantee still counts every row, and says what was done."""
+    X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
+    found = read_findings(FusionClustering().fit(X))
+    guarantee = guarantee_of(found, most_measured=15)
+    assert guarantee.promise.sentences[0].startswith("2 clusters of 20 points each")
+    assert "15 of the 40 clustered rows" in guarantee.sentences[-1]
+
+
 def test_words_about_samples(model):
     found = read_findings(model, most_drawn=40)
     assert any(f"random sample of {len(found.drawn)} of the 74 rows" in note for note in words.drawn_sentences(found))
     assert any("1 row has no observed value" in note for note in words.remarks(found))
+
+
+def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
+    """With as many steps as the default route ever has: 25 partitions, and cuts of the tree by 1.5 below them."""
+    rng = np.random.default_rng(0)
+    n, p, k = 20_000, 50, 25
+    labels = rng.integers(-1, k, n)
+    values, features = rng.normal(size=(n, p)), tuple(f"feature {j}" for j in range(p))
+    columns = columns_of_model(None, values, features)
+    found = Findings(
+        names=tuple(f"a name of a row {i}" for i in range(n)), features=features,
+        origin=TableOrigin(columns, columns_in_memory(columns)), values=values, labels=labels,
+        confidence=rng.uniform(0.9, 1, n), centers=rng.normal(size=(k, p)),
+        unit=np.ones(p), shift=np.zeros(p), scale=np.ones(p), shares=np.zeros(p, bool), drawn=np.arange(n),
+        completed=rng.normal(size=(n, p)), fused=rng.normal(size=(n, p)), path=model.path_, model=model,
+    )  # fmt: skip
+    counts = [*(int(n / 1.5**i) for i in range(17)), *range(25, 0, -1)]
+    steps = [Step(groups, groups, 1.0, 1.0) for groups in (rng.integers(0, count, n) for count in counts)]
+    found.__dict__["trail"] = Trail(tuple(steps), np.arange(n), 20, "criterion")
+    assert len(render(found, title="large", file="large.html").encode()) < 15e6
 
 
 def test_notebooks_show_the_result(table, model):

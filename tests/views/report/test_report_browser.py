@@ -30,6 +30,16 @@ def page(opened):
     return opened.page
 
 
+def picture(page):
+    return page.evaluate("document.querySelector('#path-picture canvas').toDataURL()")
+
+
+def go_to(opened, step):
+    """Move the slider as a reader does, and wait for the picture to arrive."""
+    opened.page.locator("#path-slider").fill(str(step))
+    opened.wait(f"document.getElementById('path-picture').dataset.step === '{step}'")
+
+
 def test_opens_offline_without_a_complaint(opened, page_file):
     assert opened.complaints == []
     assert [url for url in opened.requests if not url.startswith(("data:", "blob:"))] == [page_file.as_uri()]
@@ -46,6 +56,57 @@ def test_names_are_text(page, names, features):
     assert page.locator("h1").inner_text() == "A <b>title</b>"
     assert NASTY_COLUMN in page.locator("#profile-picture .feature").all_text_contents()
     page.locator("#rows-clear").click()
+
+
+def test_slider_moves_change_the_picture(opened, model):
+    page, trail = opened.page, read_findings(model).trail
+    seen, cursors = {}, []
+    for step in (0, trail.chosen, len(trail.steps) - 1):
+        go_to(opened, step)
+        seen[step] = picture(page)
+        words = page.locator("#path-words").inner_text()
+        assert words.startswith(f"Step {step + 1} of {len(trail.steps)}")
+        assert ("this is the chosen step" in words) == (step == trail.chosen)
+        cursors.append(page.locator("#path-criterion .cursor").bounding_box()["x"])
+    assert len(set(seen.values())) == 3
+    assert cursors == sorted(cursors)
+
+
+def test_tree_follows_the_slider(opened, model):
+    last = len(read_findings(model).trail.steps) - 1
+    joined, apart = (opened.page.locator(f"#path-tree .{name}") for name in ("joined", "apart"))
+    go_to(opened, 0)
+    assert joined.count() == 0
+    go_to(opened, last)
+    assert joined.count() > 0
+    assert apart.count() == 0
+
+
+def test_slider_by_keyboard(opened):
+    page = opened.page
+    go_to(opened, 0)
+    page.locator("#path-slider").focus()
+    page.keyboard.press("ArrowRight")
+    opened.wait("document.getElementById('path-picture').dataset.step === '1'")
+    assert page.locator("#path-slider").get_attribute("aria-valuetext").startswith("Step 2")
+    page.locator("#path-chosen").focus()
+    page.keyboard.press("Enter")
+    opened.wait("document.getElementById('path-words').textContent.includes('chosen')")
+
+
+def test_play_goes_through_the_steps(opened, model):
+    last = len(read_findings(model).trail.steps) - 1
+    go_to(opened, last - 1)
+    opened.page.locator("#path-play").click()
+    assert opened.page.locator("#path-play").inner_text() == "Pause"
+    opened.wait(f"document.getElementById('path-picture').dataset.step === '{last}'")
+    opened.wait("document.getElementById('path-play').textContent === 'Play'")
+
+
+def test_a_click_on_the_criterion_goes_to_the_step(opened):
+    box = opened.page.locator("#path-criterion").bounding_box()
+    opened.page.locator("#path-criterion").click(position={"x": box["width"] - 10, "y": box["height"] / 2})
+    opened.wait("document.getElementById('path-slider').value === document.getElementById('path-slider').max")
 
 
 def on_screen(opened, found, row):

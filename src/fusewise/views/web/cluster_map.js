@@ -53,8 +53,10 @@ function paintTable(surface) {
   surface.cells(at.cells, at.top, at.right - at.cells, at.bottom - at.top, rows, table.features.length,
     (i, j) => shades[tableCells()[i * table.features.length + j]], table.named && x.size > 6 ? 0.5 : 0);
   paintScale(surface, 0, 9 * unit, Math.min(150 * unit, surface.width * 0.4), (t) => diverging(2 * t - 1), [`−${LIMIT}`, "0", String(LIMIT)], "standard deviations");
-  surface.rect(0, 50 * unit, 12 * unit, 9 * unit, { fill: blank });
-  surface.text(17 * unit, 55 * unit, "missing", { fill: muted, size: 11.5 });
+  if (tableCells().includes(0)) {
+    surface.rect(0, 50 * unit, 12 * unit, 9 * unit, { fill: blank });
+    surface.text(17 * unit, 55 * unit, "missing", { fill: muted, size: 11.5 });
+  }
   if (x.size >= 9 * unit) {
     table.features.forEach((name, j) => surface.text(x.middle(j), at.top - 6, shortenFeature(name, 22), { turn: -60, size: 11, name: "feature" }));
   } else surface.text(at.cells, at.top - 10, `${table.features.length} features, similar ones side by side`, { fill: muted, size: 11 });

@@ -8,8 +8,8 @@ const maps = found.maps.map((map) => ({ ...map, x: unpack(map.x), y: unpack(map.
 const mapView = { map: maps[0], frame: null, gesture: null, marked: -1, at: null };
 
 /** Where rows are on the screen: equal units along both axes, the frame in the middle of the box. */
-function mapScale({ left, top, right, bottom }) {
-  const [[x0, x1], [y0, y1]] = mapView.frame ?? mapView.map.frame;
+function mapScale({ left, top, right, bottom }, frame = mapView.frame ?? mapView.map.frame) {
+  const [[x0, x1], [y0, y1]] = frame;
   const zoom = Math.min((right - left) / (x1 - x0), (bottom - top) / (y1 - y0));
   const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
   const [px, py] = [(left + right) / 2, (top + bottom) / 2];
@@ -28,8 +28,7 @@ function mapBox(surface) {
 }
 
 /** Height at which the frame fills the width, within limits. */
-function mapHeight(width) {
-  const [[x0, x1], [y0, y1]] = mapView.map.frame;
+function mapHeight(width, [[x0, x1], [y0, y1]] = mapView.map.frame) {
   const { unit } = theme();
   const extra = 70 * unit;
   const legend = isForPaper() ? legendLines(width).length * 20 * unit : 0;
@@ -157,10 +156,15 @@ function rowsInside(polygon) {
 
 function nearestRow(px, py) {
   const { map, at } = mapView;
+  return nearest(N, (i) => (isFiltered(i) ? Infinity : (at.x(map.x[i]) - px) ** 2 + (at.y(map.y[i]) - py) ** 2));
+}
+
+/** The one of n places at which the pointer points, by their squared distances from it in pixels; -1 if none is near. */
+function nearest(n, squareOf) {
   let best = -1, least = NEAR ** 2;
-  for (let i = 0; i < N; i++) {
-    const square = (at.x(map.x[i]) - px) ** 2 + (at.y(map.y[i]) - py) ** 2;
-    if (square < least && !isFiltered(i)) [best, least] = [i, square];
+  for (let i = 0; i < n; i++) {
+    const square = squareOf(i);
+    if (square < least) [best, least] = [i, square];
   }
   return best;
 }

@@ -146,6 +146,8 @@ function paintAxes(surface, { left, top, right, bottom }, { x, y, xTitle, yTitle
   if (yTitle) surface.text(0, Math.max(9 * unit, top - 18 * unit), yTitle, { fill: muted });
 }
 
+/** Room for the ticks on the left. */
+const roomFor = ({ ticks }) => 12 + Math.max(0, ...ticks.map(({ text }) => widthOf(text, 11.5)));
 
 function startPictures() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);

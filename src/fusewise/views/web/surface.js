@@ -15,6 +15,7 @@ const OUTLINES = {
   cross: "M-.36 -1.1H.36V-.36H1.1V.36H.36V1.1H-.36V.36H-1.1V-.36H-.36Z",
   x: "M-.52 -1.03L0 -.51L.52 -1.03L1.03 -.52L.51 0L1.03 .52L.52 1.03L0 .51L-.52 1.03L-1.03 .52L-.51 0L-1.03 -.52Z",
   outlier: "M-.82 -1L0 -.18L.82 -1L1 -.82L.18 0L1 .82L.82 1L0 .18L-.82 1L-1 .82L-.18 0L-1 -.82Z",
+  star: "M0 -1.3L.32 -.44L1.24 -.4L.52 .17L.76 1.05L0 .55L-.76 1.05L-.52 .17L-1.24 -.4L-.32 -.44Z",
 };
 const outlineOf = (cluster) => OUTLINES[cluster < 0 ? "outlier" : symbolOf(cluster)];
 
