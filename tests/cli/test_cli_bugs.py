@@ -46,7 +46,7 @@ def test_a_bug_is_said_to_be_one(place, command, fault, monkeypatch, capsys):
         FAULTS[fault]()
 
     monkeypatch.setattr("fusewise.estimators._result.choose", fail)
-    monkeypatch.setattr("fusewise.automatic.Choice.classify", fail)
+    monkeypatch.setattr("fusewise.automatic.Classifier.classify", fail)
     before = sorted(place.iterdir())
     code, said = ended([command, *(["m.fusewise"] if command == "predict" else []), "t.csv"], capsys)
     assert code == 1

@@ -55,11 +55,11 @@ def test_the_fit_is_the_library_s(run, table, numbers):
 def test_compiling_is_shown_and_no_part_of_the_time_of_the_fit(run, table, monkeypatch):
     fit = FusionClustering.fit
 
-    def first_run(self, X, y=None):
+    def first_run(self, X, y=None, **options):
         compiling._watch._on_start(None)  # as Numba tells it
         time.sleep(1.1)
         compiling._watch._on_end(None)
-        return fit(self, X, y)
+        return fit(self, X, y, **options)
 
     monkeypatch.setattr(FusionClustering, "fit", first_run)
     begin = time.perf_counter()

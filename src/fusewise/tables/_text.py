@@ -39,7 +39,10 @@ def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, commen
     text, notes = decode(source)
     given = re.match(r"sep=([,;\t|])\r?\n", text)  # a line for Excel
     # Lines are made blank, not deleted, so that messages have their numbers.
-    text = _blanked(text, set(range(max(skip_rows, 1 if given else 0))))
+    text = _blanked(text, {0} if given else set())
+    if not text.strip():
+        raise InputError(f"{source.name!r} is empty")
+    text = _blanked(text, set(range(skip_rows)))
     text, remarks = _without_comments(text, comment)
     if not text.strip():
         raise InputError(f"{source.name!r} has no lines but those left out (--skip-rows, --comment)")

@@ -80,8 +80,8 @@ class Findings:
 
     @property
     def stability(self) -> Stability | None:
-        """The stability of the clusters, if it was computed."""
-        return getattr(self.model, "stability_", None)
+        """The stability of the clusters, if it was computed; other partitions have none, and no confidence."""
+        return None if self.confidence is None else getattr(self.model, "stability_", None)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
