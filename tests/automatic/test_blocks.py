@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer
@@ -34,6 +34,17 @@ def test_a_column_of_coin_tosses_changes_nothing(load, coins):
     X, _ = load(return_X_y=True)
     tossed = np.column_stack([X, coins[: len(X)]])
     assert adjusted_rand_score(fitted(X).labels_, fitted(tossed).labels_) > 0.97
+
+
+def test_rows_of_which_only_a_coin_toss_is_known_are_no_copies():
+    """Before, nine rows in a hundred that had no number counted as copies of two rows, and one cluster was found."""
+    X, _ = make_blobs(600, centers=5, cluster_std=1.5, random_state=3)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    tossed = np.column_stack([X, np.random.default_rng(1).integers(0, 2, len(X))])
+    known = ~np.isnan(X).all(axis=1)
+    alone, beside = fitted(X).labels_[known], fitted(tossed).labels_[known]
+    assert adjusted_rand_score(alone, beside) > 0.97
+    assert alone.max() > 0
 
 
 def test_two_values_mean_the_same_however_they_are_coded(coins):

@@ -15,9 +15,9 @@ from fusewise.subspace import Subspace
 
 def test_shares_add_up_to_the_number_of_different_rows():
     random = np.random.default_rng(0)
-    X = random.normal(size=(30, 4))
+    X = random.normal(size=(60, 4))
     X[random.random(X.shape) < 0.3] = np.nan
-    counts = random.integers(1, 5, 30)
+    counts = random.integers(1, 5, 60)
     order = random.permutation(counts.sum())
     shares = shares_of_copies(as_entries(np.repeat(X, counts, axis=0)[order]))
     np.testing.assert_allclose(shares, np.repeat(1 / counts, counts)[order])

@@ -39,7 +39,8 @@ def canonical(table: Entries, numbers: Mask) -> tuple[Entries, Index]:
         settled = np.empty(len(column))
         settled[order] = SAME * np.round(same / SAME)
         values[seen, j] = settled
-    order = np.lexsort((*values.T, *table.mask.T))
+    first = np.argsort(numbers, kind="stable")  # the last keys of a sort count most: a coin toss does not move rows
+    order = np.lexsort((*table.mask.T[first], *values.T[first]))
     return Entries(values[order], table.mask[order], table.feature_names), np.asarray(order, np.intp)
 
 
@@ -81,17 +82,18 @@ FEWEST_DIFFERENT, MANY_COPIES = 3.0, 0.1
 def shares_of_copies(table: InMemory) -> Real | None:
     """1/m for each of m equal rows, so that they add up to the number of different rows; None if all differ.
 
-    Rows are only copies if a column holds measurements, in which different rows hardly ever agree: answers,
-    categories and rounded values of different rows are equal by nature. Of a few rows that are repeated, the copies may
-    well be clusters.
+    Rows are only copies if they have measurements, in which different rows hardly ever agree: answers, categories and
+    rounded values of different rows are equal by nature. Of a few rows that are repeated, the copies may well be
+    clusters.
     """
     if not isinstance(table, Entries):
         return None
     _, first, which, copies = np.unique(row_keys(table), return_index=True, return_inverse=True, return_counts=True)
     if len(first) == table.shape[0] or len(first) < FEW:
         return None
-    different = table.take(first)
-    return 1 / copies[which] if any(_is_measured(column) for column in different.columns()) else None
+    measured = [_is_measured(column) for column in table.take(first).columns()]
+    shares = np.where(table.mask[:, measured].any(axis=1), 1 / copies[which], 1.0)
+    return shares if shares.min() < 1 else None
 
 
 def _is_measured(column: Values) -> bool:
