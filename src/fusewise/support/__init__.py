@@ -21,6 +21,7 @@ from fusewise.support._records import (
     Maybe,
     Number,
     NumberArray,
+    PlainRecord,
     PositionArray,
     Record,
     Rule,

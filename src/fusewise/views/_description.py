@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
-from fusewise.support import counted, visible
+from fusewise.support import PlainRecord, counted, visible
 from fusewise.views._certainty import (
     MOST_DOUBTFUL,
     HowSure,
@@ -42,7 +42,7 @@ WIDTH, HEIGHT, MARGIN = 260, 190, 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Description:
+class Description(PlainRecord):
     """What makes the clusters of a fitted model, and how sure they are; printed as text, in a notebook as HTML.
 
     Attributes
@@ -108,18 +108,6 @@ class Description:
         except ImportError as error:
             raise ImportError('a data frame needs pandas: pip install "fusewise[frames]"') from error
         return pd.DataFrame([contrast.as_line() for of in self.contrasts.clusters for contrast in of])
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "headline": self.headline,
-            "columns": self.columns.as_dict(),
-            "clusters": [cluster.as_dict() for cluster in self.clusters],
-            "contrasts": self.contrasts.as_dict(),
-            "rules": [rule.as_dict() for rule in self.rules],
-            "certainty": self.certainty.as_dict(),
-            "known": None if self.known is None else self.known.as_dict(),
-        }
 
 
 def how_sure(found: Findings, option: str = "n_clusters=") -> HowSure:
