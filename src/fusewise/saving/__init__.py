@@ -3,7 +3,7 @@
 A model file is an uncompressed zip archive:
 
 ===================  ====================================================================================
-``manifest.json``    format version, library versions, size and SHA-256 checksum of every other member
+``manifest.json``    version of the format, versions of the libraries, number of arrays
 ``model.json``       the model as a tree of plain values, known classes by name, and references to arrays
 ``arrays/0.npy`` ..  numeric arrays in NumPy's own format
 ===================  ====================================================================================
@@ -68,13 +68,13 @@ def load(path: str | os.PathLike[str]) -> BaseEstimator:
 def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model and the values saved with it."""
     path = Path(path)
-    manifest, tree, arrays = read_archive(path)
+    versions, tree, arrays = read_archive(path)
     extra = tree.get("extra")
     try:
         model = Decoder(arrays).decode(tree.get("model"))
     except DAMAGE as error:
-        by = manifest.versions.get("fusewise", "?")
+        by = versions.get("fusewise", "?")
         raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read: {error}") from error
     if type(model).__name__ not in ESTIMATORS or not isinstance(extra, dict):
         raise ModelFileError(f"{str(path)!r} does not contain a model but {type(model).__name__}")
-    return SavedModel(model, extra, manifest.versions)
+    return SavedModel(model, extra, versions)
