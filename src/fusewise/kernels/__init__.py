@@ -43,7 +43,6 @@ from fusewise.kernels._graph import (
 from fusewise.kernels._graph_steps import ColumnSystems
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels._memory import available_memory
-from fusewise.kernels._nearest import nearest_in
 from fusewise.kernels._patterns import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels._small_matrices import (
     LANES,
@@ -57,5 +56,5 @@ from fusewise.kernels._small_matrices import (
     invert_triangles,
     solve_triangles,
 )
-from fusewise.kernels._tensors import EDGE_BLOCK, factorised, squares_of
+from fusewise.kernels._tensors import EDGE_BLOCK, factorised, nearest_in, squares_of
 from fusewise.kernels._threads import in_ranges, in_threads, one_thread, single_products, small_products, threads_for
