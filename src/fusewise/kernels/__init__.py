@@ -40,7 +40,6 @@ from fusewise.kernels._graph import (
     spanning_tree,
     sum_by,
 )
-from fusewise.kernels._graph_steps import ColumnSystems
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels._memory import available_memory
 from fusewise.kernels._patterns import by_groups, each_applied, pattern_distances, shifted_inverses

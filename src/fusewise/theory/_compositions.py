@@ -4,8 +4,8 @@ With L = -log beta >= 0 and W_k(s) the sum of prod_j C(M, r_j) beta^((s^2 - sum 
 
     W_{k+l}(s) = sum_a W_k(a) W_l(s - a) beta^(a (s - a)),
 
-so W_k comes by repeated squaring. For large M and K > 2 the compositions are counted by their largest part instead, an upper
-bound that is close where beta is small: then one part holds nearly all M points.
+so W_k comes by repeated squaring. For large M and K > 2 the compositions are counted by their largest part instead: an
+upper bound that is close where beta is small, as one part then holds nearly all M points.
 """
 
 from __future__ import annotations
