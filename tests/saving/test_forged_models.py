@@ -17,7 +17,7 @@ from fusewise.kernels._compiling import Loop
 from fusewise.observations import as_entries
 from fusewise.saving import ModelFileError
 from fusewise.saving import _archive as archive
-from fusewise.saving._registry import ESTIMATORS, RECORDS
+from fusewise.saving._codec import ESTIMATORS, RECORDS
 from fusewise.support import Record
 
 X = hide_entries(make_clusters(3, 20, 6, noise=0.3, random_state=0)[0], 0.3, random_state=0)

@@ -18,10 +18,9 @@ from fusewise.estimators._comparison import ClusterComparison, compare
 from fusewise.estimators._dask import lazy_rows, read_dask, source_of
 from fusewise.estimators._explanation import Explanation, explanations
 from fusewise.estimators._hints import read_hints
-from fusewise.estimators._indices import Alternatives
 from fusewise.estimators._matching import Matching, labels_before, matched
 from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
-from fusewise.estimators._stability import alternatives_of, stability_of
+from fusewise.estimators._stability import Alternatives, alternatives_of, stability_of
 from fusewise.estimators._streams import with_rows
 from fusewise.kernels import Real, Values
 from fusewise.observations import (

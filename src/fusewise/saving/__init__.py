@@ -8,8 +8,8 @@ A model file is an uncompressed zip archive:
 ``arrays/0.npy`` ..  numeric arrays in NumPy's own format
 ===================  ====================================================================================
 
-``_archive`` reads and checks the bytes, ``_codec`` converts objects to trees and back, ``_registry`` lists the classes
-that may appear.
+``_archive`` reads and writes the bytes, ``_codec`` lists the classes that may appear and converts objects to trees and
+back.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from fusewise.saving._archive import DAMAGE, ModelFileError, read_archive, write_archive
-from fusewise.saving._codec import Decoder, Encoder
-from fusewise.saving._registry import ESTIMATORS, saveable
+from fusewise.saving._codec import ESTIMATORS, Decoder, Encoder, saveable
 
 __all__ = ["ESTIMATORS", "ModelFileError", "SavedModel", "load", "load_with_extra", "save", "saveable"]
 

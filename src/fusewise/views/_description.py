@@ -11,6 +11,7 @@ from xml.etree import ElementTree as Tree
 import numpy as np
 
 from fusewise.support import PlainRecord, counted, visible
+from fusewise.views._canvas import colour
 from fusewise.views._certainty import (
     MOST_DOUBTFUL,
     HowSure,
@@ -22,7 +23,6 @@ from fusewise.views._certainty import (
 from fusewise.views._columns import ColumnsRead
 from fusewise.views._contrasts import Contrasts
 from fusewise.views._findings import Findings, read_findings
-from fusewise.views._palette import colour
 from fusewise.views._rules import ClusterRule
 from fusewise.views._sentences import (
     ClusterDescription,
