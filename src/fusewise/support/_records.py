@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, NoReturn
 
-from fusewise.support._errors import as_input_errors
-from fusewise.support._words import counted
+from fusewise.support._words import as_input_errors, counted
 
 Dims = dict[str, int]
 
