@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.automatic._tree_kernels import LANES, first_roots
-from fusewise.kernels import _threads as threads
+from fusewise.kernels import _compiling as threads
 
 
 def draw(n, r, seed):

@@ -27,7 +27,7 @@ def test_a_folder_is_named_as_it_is(run, tmp_path, monkeypatch):
 def test_unknown_figure(run, tmp_path, figure):
     done = run("reproduce", figure, "--out", tmp_path / "paper")
     assert done.code == 2
-    assert "use one of fig1, fig2" in done.err
+    assert "use one of fig2, fig3" in done.err
     assert not (tmp_path / "paper").exists()
 
 

@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture
 
 from fusewise import FusionClustering, load
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.estimators._indices import fit_indices
+from fusewise.estimators._stability import fit_indices
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

@@ -8,7 +8,7 @@ import pytest
 from exact_helpers import brute_force, objective_of, planted, random_graph, realise
 
 from fusewise.exact import Certificate, CertificateStatus, certify, fewest_splits, solve_l0
-from fusewise.exact._feasibility import feasible_pairs
+from fusewise.exact._graph import feasible_pairs
 
 
 def test_optimal_partition_is_certified():

@@ -5,8 +5,7 @@ import pytest
 from exact_helpers import brute_force, planted, random_graph
 
 from fusewise.exact._bounds import Shares, best_shares, drop_edges, merge_twins
-from fusewise.exact._feasibility import feasible_pairs
-from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy
+from fusewise.exact._graph import Clock, WeightedGraph, climb_from_greedy, feasible_pairs
 
 
 def most_kept(graph):

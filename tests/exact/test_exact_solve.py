@@ -10,7 +10,7 @@ from exact_helpers import brute_force, objective_of, path_graph, planted, random
 
 from fusewise.exact import _search as search_module
 from fusewise.exact import solve_l0
-from fusewise.exact._feasibility import feasible_pairs
+from fusewise.exact._graph import feasible_pairs
 
 
 def small_instance(k):

@@ -35,7 +35,7 @@ def saved(plain):
 
 
 def models(seed):
-    """A forged model, with valid checksums, is refused; or every use of it gives a result or a plain error."""
+    """A forged model is refused; or every use of it gives a result or a plain error."""
     rng = np.random.default_rng(seed)
     tree, arrays, X = saved(bool(rng.random() < 0.3))
     own, k = list(arrays), rng.integers(len(arrays))

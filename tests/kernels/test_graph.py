@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from fusewise.kernels import _threads as threads
+from fusewise.kernels import _compiling as threads
 from fusewise.kernels import (
     by_rows,
     edge_squares,

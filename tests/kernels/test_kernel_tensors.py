@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels import _tensors, edge_squares, factorised, squares_of
+from fusewise.kernels import _tensors, block_inverses, edge_squares, factorised, nearest_in, squares_of
 
 torch = pytest.importorskip("torch")
 
@@ -33,3 +33,25 @@ def test_factor_determinant_and_inverse(r):
     np.testing.assert_allclose(found, inverse[:, rows, columns], rtol=1e-9)
     squares = squares_of(factor.whitened(list(torch.from_numpy(x.T))))
     np.testing.assert_allclose(squares.numpy(), np.einsum("ia,iab,ib->i", x, inverse, x))
+
+
+@pytest.mark.parametrize("r", [1, 3, 12])
+def test_inverses_of_blocks(r):
+    rng = np.random.default_rng(r)
+    root, shift = rng.standard_normal((9, r, r)), rng.uniform(0.1, 1, 9)
+    blocks = root @ root.transpose(0, 2, 1)
+    found = block_inverses(torch.from_numpy(blocks), torch.from_numpy(shift))
+    np.testing.assert_allclose(found, np.linalg.inv(blocks + shift[:, None, None] * np.eye(r)), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("block", [2**27, 5000], ids=["one block", "blocks"])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_nearest_points(block, offset, monkeypatch):
+    monkeypatch.setattr(_tensors, "DISTANCES", block)
+    rng = np.random.default_rng(0)
+    points = (offset + rng.normal(size=(300, 4)) + 4 * rng.integers(0, 4, size=(300, 1))).astype(np.float32)
+    squares, indices = nearest_in(torch.from_numpy(points), 15)
+    exact = np.square(points[:, None].astype(float) - points).sum(axis=2)
+    np.fill_diagonal(exact, np.inf)
+    np.testing.assert_allclose(squares, np.sort(exact, axis=1)[:, :15], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(np.take_along_axis(exact, indices.numpy(), axis=1), squares, rtol=1e-4, atol=1e-6)

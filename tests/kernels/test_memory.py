@@ -5,7 +5,7 @@ import pytest
 
 from fusewise.fusion import _setup as setup
 from fusewise.fusion import fuse, fusion_path
-from fusewise.kernels import _memory as memory
+from fusewise.kernels import _arrays as memory
 from fusewise.kernels import available_memory
 from fusewise.support import in_words
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import LANES, factorise, inverse_roots
+from fusewise.kernels import _compiling as threads
 from fusewise.kernels import _small_matrices as blocks
-from fusewise.kernels import _threads as threads
 
 
 @pytest.fixture(params=[10**9, 0], ids=["small", "compiled"])

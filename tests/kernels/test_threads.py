@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fusewise.kernels import in_ranges, in_threads, small_products, threads_for
-from fusewise.kernels._threads import WORTH_A_THREAD, _blas, n_threads
+from fusewise.kernels._compiling import WORTH_A_THREAD, _blas, n_threads
 
 
 def widths():

@@ -206,7 +206,7 @@ class TestWhatTravels:
         assert len(cloudpickle.dumps(model)) > 5 * own  # the model itself, with the sample of its fit, is not sent
 
     def test_one_thread_for_each_task(self, table):
-        from fusewise.kernels._threads import n_threads
+        from fusewise.kernels._compiling import n_threads
 
         before = n_threads()
         source = dask_blocks.DaskBlocks.of(da.from_array(table, chunks=(100, 8)))

@@ -8,7 +8,6 @@ import pytest
 from fusewise.mri import radial_mask
 from fusewise.reproduce import (
     STUDIES,
-    _fig1_fig2_definitions,
     _fig4_guarantees,
     _fig5_success,
     _fig6_simulated,
@@ -53,23 +52,8 @@ def test_plans_hold_no_trial_twice(quick):
         assert len(names) == len(set(names))
 
 
-def test_all_figures_of_the_paper():
-    assert list(STUDIES) == [f"fig{k}" for k in range(1, 9)]
-
-
-class TestFigure1:
-    def test_reports(self):
-        assert [claim.verdict for claim in STUDIES["fig1"].report(Outcomes([], [])).claims] == ["agrees"]
-
-    def test_low_coherence_is_lower(self):
-        """mu = P max(y²) / ||y||² over all pairs of points of different clusters, written out."""
-        largest = []
-        for name in _fig1_fig2_definitions.CENTERS:
-            X, y = _fig1_fig2_definitions.instance(name)
-            gaps = [a - b for (a, i), (b, j) in itertools.product(zip(X, y, strict=True), repeat=2) if i < j]
-            largest.append(max(2 * np.square(gap).max() / np.square(gap).sum() for gap in gaps))
-        assert largest[0] > 1.99
-        assert largest[1] < 1.6
+def test_all_figures_of_the_paper_with_a_claim():
+    assert list(STUDIES) == [f"fig{k}" for k in range(2, 9)]
 
 
 def test_fig2_reports():

@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 
 
 def test_files(folder):
-    assert {path.name for path in folder.iterdir()} == {"index.html", "numbers.json", "fig1.svg", "fig2.svg", "trials"}
+    assert {path.name for path in folder.iterdir()} == {"index.html", "numbers.json", "fig2.svg", "trials"}
     numbers = json.loads((folder / "numbers.json").read_text())
     assert numbers["fig2"]["claims"][0]["verdict"] == "agrees"
 
@@ -85,15 +85,15 @@ def test_each_figure_names_the_command_that_made_it():
 def test_a_second_run_keeps_the_figures_of_the_first(tmp_path):
     """Whatever is asked for first, and with the full run beside the quick one."""
     reproduce(["fig4"], tmp_path, quick=True, jobs=1)
-    reproduce(["fig1"], tmp_path, quick=False)
+    reproduce(["fig2"], tmp_path, quick=False)
     reader = Reader((tmp_path / "index.html").read_text())
-    assert [attrs["id"] for tag, attrs in reader.tags if tag == "h2"] == ["fig1", "fig2", "fig4"]
-    assert "fusewise reproduce fig1, " in reader.text
+    assert [attrs["id"] for tag, attrs in reader.tags if tag == "h2"] == ["fig2", "fig4"]
+    assert "fusewise reproduce fig2, " in reader.text
     assert "fusewise reproduce fig4 --quick, " in reader.text
     images = [base64.b64decode(attrs["src"].partition(",")[2]) for tag, attrs in reader.tags if tag == "img"]
     pictures = [path.read_bytes() for path in tmp_path.iterdir() if path.suffix in (".svg", ".png")]
     assert sorted(images) == sorted(pictures)
-    assert set(json.loads((tmp_path / "numbers.json").read_text())) == {"fig1", "fig2", "fig4"}
+    assert set(json.loads((tmp_path / "numbers.json").read_text())) == {"fig2", "fig4"}
 
 
 def test_unknown_figures_are_refused(tmp_path):

@@ -1,12 +1,8 @@
-"""Forged model files, whose checksums agree: refused, or a model whose every use ends in a result or a plain error."""
+"""Forged model files: refused, or a model whose every use ends in a result or a plain error."""
 
 from __future__ import annotations
 
-import io
-import json
-import tracemalloc
 import warnings
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +17,7 @@ from fusewise.kernels._compiling import Loop
 from fusewise.observations import as_entries
 from fusewise.saving import ModelFileError
 from fusewise.saving import _archive as archive
-from fusewise.saving._registry import ESTIMATORS, RECORDS
+from fusewise.saving._codec import ESTIMATORS, RECORDS
 from fusewise.support import Record
 
 X = hide_entries(make_clusters(3, 20, 6, noise=0.3, random_state=0)[0], 0.3, random_state=0)
@@ -57,7 +53,7 @@ def parts(tmp_path_factory):
 
 
 def forge(path, tree, arrays):
-    """A file with valid checksums; returns what ``load`` makes of it, or None if it is refused."""
+    """What ``load`` makes of a file, or None if it is refused."""
     archive.write_archive(path, "FusionClustering", tree, arrays)
     try:
         return fusewise.load(path)
@@ -166,73 +162,6 @@ def test_a_forged_model_is_refused_or_harmless(parts, tmp_path, name):
                     except (ValueError, TypeError, AttributeError):
                         continue
     assert loaded  # some changes are of no effect
-
-
-@pytest.mark.parametrize(("member", "data", "message"), [
-    ("manifest.json", b"[" + b"[]," * 10_000_000 + b"[]]", "larger than that of any model"),
-    ("model.json", b"[" + b"[]," * 5_000_000 + b"[]]", "larger than that of any model"),
-    ("model.json", b'{"model": 1e999}', "not finite"),
-    ("model.json", b'{"model": NaN}', "not finite"),
-    ("model.json", b'{"model": 1' + b"0" * 400 + b"}", "too long"),
-    ("model.json", b"[" * 100_000, "damaged"),
-])  # fmt: skip
-def test_structures_that_swell_are_refused_early(tmp_path, member, data, message):
-    members = {"model.json": b"{}", "manifest.json": b"{}", member: data}
-    listed = {"model.json": {"bytes": len(members["model.json"]), "sha256": ""}}
-    listed["model.json"]["sha256"] = archive.hashlib.sha256(members["model.json"]).hexdigest()
-    if member != "manifest.json":
-        about = {"format": archive.FORMAT, "version": archive.VERSION, "versions": {}, "members": listed}
-        members["manifest.json"] = json.dumps(about).encode()
-    with zipfile.ZipFile(tmp_path / "m", "w") as file:
-        for name, content in members.items():
-            file.writestr(name, content)
-    tracemalloc.start()
-    try:
-        with pytest.raises(ModelFileError) as caught:
-            fusewise.load(tmp_path / "m")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    cause = caught.value.__cause__
-    assert message in f"{caught.value} {cause}"
-    assert peak < 2e8
-
-
-def test_forty_thousand_arrays_are_refused_unread(tmp_path):
-    with zipfile.ZipFile(tmp_path / "m", "w") as file:
-        for k in range(40_000):
-            file.writestr(zipfile.ZipInfo(f"arrays/{k}.npy"), b"")
-    with pytest.raises(ModelFileError, match="directory is too long"):
-        fusewise.load(tmp_path / "m")
-
-
-@pytest.mark.parametrize("header", [
-    "{[]:1}", "-" * 9000, "(" * 9000, "{'descr': '<f8', 'fortran_order': False, 'shape': (1e999,), }",
-    "{'descr': 'O', 'fortran_order': False, 'shape': (), }", "{'descr': '<f3', 'fortran_order': False, 'shape': (), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (" + "9" * 18 + ", " + "9" * 18 + "), }", "",
-])  # fmt: skip
-def test_headers_are_never_evaluated(tmp_path, header, monkeypatch):
-    text = header.encode() + b"\n"
-    raw = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
-    monkeypatch.setattr(archive, "_as_npy", lambda _: raw)
-    archive.write_archive(tmp_path / "m", "FusionClustering", {"model": {}, "extra": {}}, [np.zeros(1)])
-    with pytest.raises(ModelFileError, match="damaged"):
-        fusewise.load(tmp_path / "m")
-
-
-def test_every_array_that_numpy_writes_can_be_read():
-    for array in (
-        np.zeros((2, 0)),
-        np.float32(3),
-        np.asfortranarray(np.eye(3, 2)),
-        np.arange(4, dtype=">i2"),
-        np.ones(1, bool),
-    ):
-        stream = io.BytesIO()
-        np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
-        back = archive._from_npy(stream.getvalue())
-        assert back.dtype == array.dtype
-        np.testing.assert_array_equal(back, array)
 
 
 def test_damaged_bytes_give_one_kind_of_error(parts, tmp_path):

@@ -205,7 +205,7 @@ def test_doubtful_rows_and_their_second_cluster():
 def test_alternatives_carry_their_labels(described):
     model = described._findings.model
     data = described.certainty.as_dict()
-    assert [other["clusters"] for other in data["alternatives"]] == [o.n_clusters for o in model.alternatives()]
+    assert [other["n_clusters"] for other in data["alternatives"]] == [o.n_clusters for o in model.alternatives()]
     for shown, other in zip(data["alternatives"], model.alternatives(), strict=True):
         np.testing.assert_array_equal(shown["labels"], other.labels)
 

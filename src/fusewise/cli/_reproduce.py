@@ -18,7 +18,7 @@ from fusewise.cli._terminal import Terminal, headed
 from fusewise.progress import Progress
 from fusewise.support import InputError, counted
 
-FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
+FIGURES = ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"
 STYLES = {"agrees": "green", "agrees in part": "yellow", "differs": "red"}
 

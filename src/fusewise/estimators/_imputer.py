@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_words
 from fusewise.estimators._clustering import FusionClustering, check_cpu
-from fusewise.estimators._dask import source_of
+from fusewise.estimators._inputs import source_of
 from fusewise.estimators._result import Labeller
 from fusewise.kernels import Mask, Real, Values
 from fusewise.observations import Entries, RepeatedRows, Table, ValueRanges, as_counts, as_entries, as_rows, is_dask

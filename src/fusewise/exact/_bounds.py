@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.exact._feasibility import Ints, check_data, feasible_pairs, observed_rows
-from fusewise.exact._graph import Clock, WeightedGraph
+from fusewise.exact._graph import Clock, Ints, WeightedGraph, check_data, feasible_pairs, observed_rows
 from fusewise.kernels import Mask
 
 

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from fusewise.exact._feasibility import Ints
-from fusewise.exact._graph import Clock, Piece, WeightedGraph, search
+from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph, search
 from fusewise.kernels import Floats
 
 # All objectives here are whole numbers, so a bound below the next one is a proof. Bounds from our own dual

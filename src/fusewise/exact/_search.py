@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fusewise.exact._bounds import best_shares, drop_edges, merge_twins
-from fusewise.exact._feasibility import Ints
-from fusewise.exact._graph import Clock, Piece, WeightedGraph, climb_from_greedy, search
+from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph, climb_from_greedy, search
 from fusewise.exact._programme import enumerate_cliques, solve_cliques
 from fusewise.kernels import Mask
 

@@ -11,8 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.exact._feasibility import Ints, check_data, feasible_pairs, observed_rows
-from fusewise.exact._graph import Clock
+from fusewise.exact._graph import Clock, Ints, check_data, feasible_pairs, observed_rows
 from fusewise.exact._search import Reductions, Search, relative_gap
 from fusewise.kernels import Floats
 from fusewise.pairs import boxes, common_boxes, midpoints

@@ -15,9 +15,9 @@ from enum import StrEnum
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from fusewise.fusion._problem import PooledEntries, Problem
-from fusewise.kernels import Array, ColumnSystems, Values, conjugate_gradients, copied, inner_product, shrunk_by
-from fusewise.pairs import DenseWeights, SparseWeights, Weighted
+from fusewise.fusion._problem import Problem
+from fusewise.kernels import Array, Values, conjugate_gradients, copied, inner_product, shrunk_by
+from fusewise.pairs import DenseWeights, Weighted
 from fusewise.progress import Progress, silent
 
 
@@ -48,43 +48,13 @@ def solve_quadratic(
 
     Complete rows share one Cholesky factor of I + 2 lam L. Otherwise preconditioned conjugate gradients run from the
     current centres until the residual has shrunk by `shrink`: every step lowers the majoriser, so stopping early still
-    descends, and centres stay unchanged where nothing was observed (a feature that no neighbour has).
+    descends, and centres stay unchanged where nothing was observed (a feature that no neighbour has). All features are
+    solved at once; each has its own step length where the observations do not couple them.
     """
     if isinstance(weighted, DenseWeights) and problem.observations.is_complete:
         solved = _solve_directly(problem, weighted)
         if solved is not None:
             return solved
-    observations = problem.observations
-    if isinstance(weighted, SparseWeights) and isinstance(observations, PooledEntries) and observations.is_real:
-        rows = weighted.adjacency
-        systems = ColumnSystems(
-            observations.counts, observations.means, rows.indptr, rows.indices, weighted.data, weighted.degree,
-            2 * problem.lam, rows.spare,
-        )  # fmt: skip
-        return systems.solve(centers, weighted.laplacian(centers), shrink=shrink, max_steps=max_steps)
-    return _solve_by_steps(problem, weighted, centers, shrink, max_steps)
-
-
-def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
-    """One factor of N + 2 lam L for all features, where N is the number of points each centre represents.
-
-    None if rounding spoils it.
-    """
-    system = weighted.give_up()  # the factor takes their place: no other array of all pairs is needed
-    system *= -2 * problem.lam
-    diagonal = np.arange(len(system))
-    members = 1 if problem.members is None else problem.members
-    system[diagonal, diagonal] = members + 2 * problem.lam * weighted.degree
-    try:
-        factor = cho_factor(system.T, overwrite_a=True, check_finite=False)  # in place, as LAPACK stores by columns
-        solved: Values = cho_solve(factor, problem.observations.target, check_finite=False)
-    except LinAlgError:  # a strong pull and rounding: the system is not positive definite
-        return None
-    return solved
-
-
-def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink: float, max_steps: int) -> Array:
-    """All features at once; each has its own step length where the observations do not couple them."""
     observations, coupling = problem.observations, 2 * problem.lam
     centers = copied(centers)
 
@@ -105,6 +75,24 @@ def _solve_by_steps(problem: Problem, weighted: Weighted, centers: Array, shrink
     for length, direction, _ in steps:
         centers += length * direction
     return centers
+
+
+def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
+    """One factor of N + 2 lam L for all features, where N is the number of points each centre represents.
+
+    None if rounding spoils it.
+    """
+    system = weighted.give_up()  # the factor takes their place: no other array of all pairs is needed
+    system *= -2 * problem.lam
+    diagonal = np.arange(len(system))
+    members = 1 if problem.members is None else problem.members
+    system[diagonal, diagonal] = members + 2 * problem.lam * weighted.degree
+    try:
+        factor = cho_factor(system.T, overwrite_a=True, check_finite=False)  # in place, as LAPACK stores by columns
+        solved: Values = cho_solve(factor, problem.observations.target, check_finite=False)
+    except LinAlgError:  # a strong pull and rounding: the system is not positive definite
+        return None
+    return solved
 
 
 #: Averaging steps between two updates of the weights: a step costs one matrix product, an update two and the penalty.

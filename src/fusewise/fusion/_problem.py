@@ -61,10 +61,6 @@ class PooledEntries:
         """Whether every feature of every point is observed, so that A'A of a group is a multiple of the identity."""
         return bool((self.counts == self.counts[:, :1]).all())
 
-    @property
-    def is_real(self) -> bool:
-        return isinstance(self.means, np.ndarray) and self.means.dtype.kind == "f"
-
     @cached_property
     def target(self) -> Array:
         return self.counts * self.means
@@ -97,7 +93,7 @@ class PooledEntries:
         """Clip the centres to the range of the entries of each column, in place if they are real; see ``Entries``."""
         if not isinstance(centers, np.ndarray):
             return library(centers).clip(centers, self.low, self.high)
-        if self.is_real:
+        if self.means.dtype.kind == "f":
             return np.clip(centers, self.low, self.high, out=centers)
         return np.clip(real_view(centers), self.low, self.high).view(centers.dtype)
 

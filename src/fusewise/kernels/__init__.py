@@ -13,6 +13,7 @@ from fusewise.kernels._arrays import (
     Placement,
     Real,
     Values,
+    available_memory,
     beside,
     check_finite,
     copied,
@@ -27,7 +28,19 @@ from fusewise.kernels._arrays import (
     torch_device,
     total,
 )
-from fusewise.kernels._compiling import SMALL, Stopwatch, announcing, compiled, few
+from fusewise.kernels._compiling import (
+    SMALL,
+    Stopwatch,
+    announcing,
+    compiled,
+    few,
+    in_ranges,
+    in_threads,
+    one_thread,
+    single_products,
+    small_products,
+    threads_for,
+)
 from fusewise.kernels._graph import (
     Integers,
     by_rows,
@@ -40,22 +53,21 @@ from fusewise.kernels._graph import (
     spanning_tree,
     sum_by,
 )
-from fusewise.kernels._graph_steps import ColumnSystems
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
-from fusewise.kernels._memory import available_memory
-from fusewise.kernels._nearest import nearest_in
-from fusewise.kernels._patterns import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels._small_matrices import (
     LANES,
     accumulate,
     block_inverses,
     block_products,
+    by_groups,
+    each_applied,
     factorise,
     inverse_roots,
     inverses_and_log_dets,
     inverses_in_place,
     invert_triangles,
+    pattern_distances,
+    shifted_inverses,
     solve_triangles,
 )
-from fusewise.kernels._tensors import EDGE_BLOCK, factorised, squares_of
-from fusewise.kernels._threads import in_ranges, in_threads, one_thread, single_products, small_products, threads_for
+from fusewise.kernels._tensors import EDGE_BLOCK, factorised, nearest_in, squares_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -51,7 +51,6 @@ class Adjacency:
     indptr: Array
     indices: Array
     edges: Array  # the edge of each entry of the matrix
-    spare: list[Any] = field(default_factory=list, repr=False)  # intermediate results (see ``ColumnSystems``)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from pathlib import Path
 import fusewise
 from fusewise.progress import Progress, silent
 from fusewise.reproduce import (
-    _fig1_fig2_definitions,
-    _fig3_comparison,
+    _fig2_fig3_penalties,
     _fig4_guarantees,
     _fig5_success,
     _fig6_simulated,
@@ -28,9 +27,8 @@ from fusewise.support import InputError, finite_json, write_whole
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        _fig1_fig2_definitions.ASSUMPTIONS,
-        _fig1_fig2_definitions.PENALTIES,
-        _fig3_comparison.STUDY,
+        _fig2_fig3_penalties.SHAPES,
+        _fig2_fig3_penalties.COMPARISON,
         _fig4_guarantees.STUDY,
         _fig5_success.STUDY,
         _fig6_simulated.STUDY,

@@ -3,13 +3,13 @@
 A model file is an uncompressed zip archive:
 
 ===================  ====================================================================================
-``manifest.json``    format version, library versions, size and SHA-256 checksum of every other member
+``manifest.json``    version of the format, versions of the libraries, number of arrays
 ``model.json``       the model as a tree of plain values, known classes by name, and references to arrays
 ``arrays/0.npy`` ..  numeric arrays in NumPy's own format
 ===================  ====================================================================================
 
-``_archive`` reads and checks the bytes, ``_codec`` converts objects to trees and back, ``_registry`` lists the classes
-that may appear.
+``_archive`` reads and writes the bytes, ``_codec`` lists the classes that may appear and converts objects to trees and
+back.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from fusewise.saving._archive import DAMAGE, ModelFileError, read_archive, write_archive
-from fusewise.saving._codec import Decoder, Encoder
-from fusewise.saving._registry import ESTIMATORS, saveable
+from fusewise.saving._codec import ESTIMATORS, Decoder, Encoder, saveable
 
 __all__ = ["ESTIMATORS", "ModelFileError", "SavedModel", "load", "load_with_extra", "save", "saveable"]
 
@@ -68,13 +67,13 @@ def load(path: str | os.PathLike[str]) -> BaseEstimator:
 def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model and the values saved with it."""
     path = Path(path)
-    manifest, tree, arrays = read_archive(path)
+    versions, tree, arrays = read_archive(path)
     extra = tree.get("extra")
     try:
         model = Decoder(arrays).decode(tree.get("model"))
     except DAMAGE as error:
-        by = manifest.versions.get("fusewise", "?")
+        by = versions.get("fusewise", "?")
         raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read: {error}") from error
     if type(model).__name__ not in ESTIMATORS or not isinstance(extra, dict):
         raise ModelFileError(f"{str(path)!r} does not contain a model but {type(model).__name__}")
-    return SavedModel(model, extra, manifest.versions)
+    return SavedModel(model, extra, versions)

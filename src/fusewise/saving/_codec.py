@@ -2,7 +2,8 @@
 
 None, booleans, integers, finite floats, strings and lists are stored as they are. Everything else is an object with a
 key ``"is"``: ``array``, ``text`` (an array of strings), ``csr_matrix``, ``csr_array``, ``tuple``, ``dict``,
-``complex``, ``float`` (infinite or NaN), or the name of a class in ``_registry``.
+``complex``, ``float`` (infinite or NaN), or the name of a class that a model
+file may contain: no other class is instantiated, and no import depends on the file.
 """
 
 from __future__ import annotations
@@ -10,16 +11,72 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from fusewise.automatic import (
+    Alternative,
+    AxisMixture,
+    Choice,
+    Clusters,
+    ColumnMixture,
+    Evidence,
+    Hints,
+    MergeTree,
+    Mixture,
+    Powers,
+    Smooth,
+    Stability,
+    Units,
+)
+from fusewise.fusion import FIDELITIES, PENALTIES, FusionPath, Parameterised, Solution
 from fusewise.kernels import Values
-from fusewise.observations import DaskBlocks, RowBlocks
-from fusewise.saving._registry import ESTIMATORS, PARAMETERISED, RECORDS
+from fusewise.observations import (
+    ColumnMoments,
+    DaskBlocks,
+    DaskTable,
+    Entries,
+    RowBlocks,
+    RowSample,
+    SparseEntries,
+    StreamedEntries,
+    StreamSummary,
+    ValueRanges,
+)
+from fusewise.subspace import Subspace
 from fusewise.support import verify
+from fusewise.tables import ColumnCode, FrameEncoder
+
+C = TypeVar("C", bound=type[Any])
+
+
+def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
+    return {known.__name__: known for known in classes}
+
+
+#: Result dataclasses, saved field by field.
+RECORDS = _by_name(
+    Alternative, AxisMixture, Choice, Clusters, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
+    FrameEncoder, FusionPath, Hints, MergeTree, Mixture, Powers, RowSample, Smooth,
+    Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
+)  # fmt: skip
+
+#: Penalties and fidelities, saved by their parameters.
+PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
+
+#: Estimators, saved by their parameters and fitted attributes; registered by ``saveable``.
+ESTIMATORS: dict[str, type[BaseEstimator]] = {}
+
+
+def saveable(kind: C) -> C:
+    """Class decorator: register an estimator, or a record of its results, that can be saved and loaded."""
+    known: dict[str, Any] = ESTIMATORS if issubclass(kind, BaseEstimator) else RECORDS
+    known[kind.__name__] = kind
+    return kind
+
 
 #: Kinds of dtypes that can be saved: booleans, integers, real and complex numbers.
 NUMERIC = "biufc"

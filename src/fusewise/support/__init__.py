@@ -3,7 +3,6 @@
 Importing it does not import NumPy, so that ``fusewise --help`` is fast.
 """
 
-from fusewise.support._errors import InputError, as_input_errors
 from fusewise.support._files import (
     STAGE,
     finite_json,
@@ -21,6 +20,7 @@ from fusewise.support._records import (
     Maybe,
     Number,
     NumberArray,
+    PlainRecord,
     PositionArray,
     Record,
     Rule,
@@ -31,4 +31,15 @@ from fusewise.support._records import (
     check_values,
     verify,
 )
-from fusewise.support._words import CONTROLS, counted, in_series, in_words, readable, readable_apart, some_of, visible
+from fusewise.support._words import (
+    CONTROLS,
+    InputError,
+    as_input_errors,
+    counted,
+    in_series,
+    in_words,
+    readable,
+    readable_apart,
+    some_of,
+    visible,
+)

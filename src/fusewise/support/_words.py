@@ -1,9 +1,10 @@
-"""Formatting of numbers and lists in messages, terminal output and pages."""
+"""The error for invalid input, and numbers and lists in messages. Importing it does not import NumPy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
@@ -62,3 +63,22 @@ def in_words(n_bytes: float) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1024
     return f"{n_bytes:.3g} TiB"
+
+
+class InputError(ValueError):
+    """The user's input is invalid; the message says what is wrong, where (row, column) and what to do.
+
+    Every error that is raised on purpose for a wrong table, file, option or argument is one. Any other ``ValueError``
+    comes from a fault of the program, such as arrays that do not fit together, and a command says so.
+    """
+
+
+@contextmanager
+def as_input_errors() -> Iterator[None]:
+    """Raise a ``ValueError`` of another library's check of the user's input as an ``InputError``."""
+    try:
+        yield
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error

@@ -4,9 +4,8 @@ With L = -log beta >= 0 and W_k(s) the sum of prod_j C(M, r_j) beta^((s^2 - sum 
 
     W_{k+l}(s) = sum_a W_k(a) W_l(s - a) beta^(a (s - a)),
 
-so W_k comes by repeated squaring. Where beta is small one part holds nearly all M points, and only compositions with
-s = M - (largest part) small count; the others are bounded and the bound is added, so the result
-is never below the true sum.
+so W_k comes by repeated squaring. For large M and K > 2 the compositions are counted by their largest part instead: an
+upper bound that is close where beta is small, as one part then holds nearly all M points.
 """
 
 from __future__ import annotations
@@ -20,10 +19,8 @@ from scipy.special import logsumexp
 from fusewise.kernels import Floats
 from fusewise.theory import _checks as check
 
-# Up to here the whole triangle of sums is cheap (a few ms per squaring), so nothing is left out.
+#: Points of each of more than two clusters up to which the sum is computed: a few milliseconds for each squaring.
 EXACT_UP_TO = 256
-# e^-36 < 3e-16: a remainder this far below the leading term is lost in the rounding of the sum.
-NEGLIGIBLE = -36.0
 
 
 @lru_cache(maxsize=64)
@@ -56,14 +53,6 @@ def _couple(left: Floats, right: Floats, loss: float) -> Floats:
         return np.asarray(safe + np.log(np.exp(terms - safe[:, None]).sum(axis=1)))
 
 
-def _log_power(base: Floats, k: int, loss: float) -> Floats:
-    """log W_k(s) for s < len(base), from log W_1 = base, by repeated squaring (k >= 1)."""
-    if k == 1:
-        return base
-    square = _log_power(_couple(base, base, loss), k // 2, loss)
-    return _couple(square, base, loss) if k % 2 else square
-
-
 def _log_mixed(M: int, K: int, loss: float) -> float:
     """log eta0 by the full recursion, counting only mixed compositions.
 
@@ -87,31 +76,22 @@ def _log_mixed(M: int, K: int, loss: float) -> float:
     return float(block[1][M])
 
 
-def _log_remainders(M: int, K: int, loss: float) -> Floats:
-    """log of an upper bound for the compositions whose largest part is M - s or smaller, for s = 1 ... M - ceil(M/K).
-
-    Those with largest part a = M - s: at most K C(M, a) C((K-1)M, s) of them (Vandermonde), each with
-    at least max(a s, M s / 2) inter-cluster edges, because sum m_j^2 <= a M.
-    """
-    last = M - -(-M // K)
-    s = np.arange(1, last + 1, dtype=np.float64)
-    count = np.log(K) + log_binomials(M, last + 1)[1:] + log_binomials((K - 1) * M, last + 1)[1:]
-    terms = count - loss * np.maximum((M - s) * s, M * s / 2)
-    return np.asarray(np.logaddexp.accumulate(terms[::-1])[::-1])
-
-
-def _log_leading(M: int, K: int, loss: float, depth: int) -> float:
-    """log of the sum over compositions whose largest part is M - s, 1 <= s <= depth < M/2 (it is then unique)."""
-    s = np.arange(depth + 1)
-    rest = _log_power(log_binomials(M, depth + 1), K - 1, loss)
-    terms = np.log(K) + log_binomials(M, depth + 1) + rest - loss * (M - s) * s
-    return float(logsumexp(terms[1:]))
-
-
 def _two_clusters(M: int, loss: float) -> float:
     """log sum_i beta^(i (M-i)) C(M, i)^2: the paper's explicit sum."""
     i = np.arange(1, M)
     return float(logsumexp(2 * log_binomials(M, M + 1)[1:M] - loss * i * (M - i)))
+
+
+def _log_upper_bound(M: int, K: int, loss: float) -> float:
+    """log of an upper bound of eta0, from the compositions whose largest part is M - s, s = 1 ... M - ceil(M/K).
+
+    There are at most K C(M, M - s) C((K-1)M, s) of them (Vandermonde), each with at least max((M - s) s, M s / 2)
+    inter-cluster edges, because sum m_j^2 <= (M - s) M.
+    """
+    last = M - -(-M // K)
+    s = np.arange(1, last + 1, dtype=np.float64)
+    count = np.log(K) + log_binomials(M, last + 1)[1:] + log_binomials((K - 1) * M, last + 1)[1:]
+    return float(logsumexp(count - loss * np.maximum((M - s) * s, M * s / 2)))
 
 
 def _log_eta0_scalar(log_beta: float, M: float, K: float) -> float:
@@ -121,17 +101,7 @@ def _log_eta0_scalar(log_beta: float, M: float, K: float) -> float:
         return -np.inf
     if parts == 2:
         return _two_clusters(size, loss)
-    tails = _log_remainders(size, parts, loss)
-    first = np.log(parts) + np.log(parts - 1) + 2 * np.log(size) - loss * (size - 1)
-    beyond = np.flatnonzero(tails < first + NEGLIGIBLE)
-    depth_limit = min((size - 1) // 2, EXACT_UP_TO // 2)
-    if len(beyond) and 1 <= beyond[0] <= depth_limit:
-        return _log_leading(size, parts, loss, int(beyond[0]))
-    if size <= EXACT_UP_TO:
-        return _log_mixed(size, parts, loss)
-    upper = np.logaddexp(_log_leading(size, parts, loss, depth_limit), tails[depth_limit])
-    everything = log_binomials(parts * size, size + 1)[size]  # beta = 1: every M-subset of the K M points
-    return float(min(upper, everything))
+    return (_log_mixed if size <= EXACT_UP_TO else _log_upper_bound)(size, parts, loss)
 
 
 def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike, *, log: bool = False) -> Floats:
@@ -154,9 +124,7 @@ def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike, *, log: bool = False) -> 
 
     Notes
     -----
-    Exact to rounding for K = 2, for M <= 256, and wherever the terms left out are below 1e-15 of the sum (which
-    covers every case with eta0 < 1 and more). Otherwise, where eta0 is astronomically large, the value
-    is an upper bound of the sum.
+    Exact to rounding for K = 2 and for M <= 256; otherwise an upper bound of the sum, close to it where eta0 is small.
 
     **As a probability of failure it rests on an independence that does not hold**: edges that share a point are
     positively correlated. See the theory page, and `sharp_failure` for a bound that is valid.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels
-from fusewise.support import counted
+from fusewise.support import PlainRecord, counted
 from fusewise.tables import Cells
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MOST_DOUBTFUL = 500
 
 
 @dataclass(frozen=True)
-class DoubtfulRow:
+class DoubtfulRow(PlainRecord):
     """A row whose cluster is uncertain.
 
     Attributes
@@ -40,13 +40,9 @@ class DoubtfulRow:
     second: int | None
     second_probability: float | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class ClusterConfidence:
+class ClusterConfidence(PlainRecord):
     """How sure the rows of a cluster are.
 
     Attributes
@@ -63,13 +59,9 @@ class ClusterConfidence:
     stability: float | None
     grade: str | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, eq=False)
-class HowSure:
+class HowSure(PlainRecord):
     """How sure the result is.
 
     Attributes
@@ -91,29 +83,13 @@ class HowSure:
     alternatives: tuple[Alternative, ...]
     stability: str | None
 
+    _written: ClassVar = ("doubt",)
+
     @property
     def doubt(self) -> str:
         """How many rows are uncertain, in words."""
         rows = counted(self.n_doubtful, "row has", "rows have")
         return f"{rows} a confidence below {UNCERTAIN:g}."
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "number": self.number,
-            "doubt": self.doubt,
-            "advice": list(self.advice),
-            "clusters": [cluster.as_dict() for cluster in self.clusters],
-            "doubtful": [row.as_dict() for row in self.doubtful],
-            "n_doubtful": self.n_doubtful,
-            "alternatives": list(map(_alternative, self.alternatives)),
-            "stability": self.stability,
-        }
-
-
-def _alternative(other: Alternative) -> dict[str, Any]:
-    numbers = {"gain": other.gain, "error": other.error, "per_row": other.per_row}
-    return {"clusters": other.n_clusters, "sizes": other.sizes, **numbers, "labels": other.labels.tolist()}
 
 
 def cluster_confidence(found: Findings, k: int) -> ClusterConfidence:
@@ -145,7 +121,7 @@ def doubtful_row(found: Findings, row: int) -> DoubtfulRow:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownLabels:
+class KnownLabels(PlainRecord):
     """Classes against clusters, over the rows whose class is known.
 
     Attributes
@@ -161,20 +137,12 @@ class KnownLabels:
     counts: Index
     ari: float
 
+    _written: ClassVar = ("sentence",)
+
     @property
     def sentence(self) -> str:
         """The score in words."""
         return f"adjusted Rand index {self.ari:.3f} with {self.column!r} (1: identical, 0: chance)"
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "column": self.column,
-            "classes": list(self.classes),
-            "counts": self.counts.tolist(),
-            "ari": self.ari,
-            "sentence": self.sentence,
-        }
 
 
 def compare_labels(column: str, cells: Cells, labels: Labels, n_clusters: int) -> KnownLabels | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import entropy
 
 from fusewise.kernels import Index, Mask, Real
-from fusewise.support import counted, some_of
+from fusewise.support import PlainRecord, counted, some_of
 from fusewise.tables import OTHER, FrameEncoder, Reading
 
 
@@ -112,7 +112,7 @@ NAMED_LEVELS = 6
 
 
 @dataclass(frozen=True)
-class ColumnRead:
+class ColumnRead(PlainRecord):
     """One column and how it was read."""
 
     # its name, and its kind ("number", "category", "date", ...)
@@ -124,18 +124,16 @@ class ColumnRead:
     missing: float  # share of its values that are missing
     markers: dict[str, int]  # words that were counted as missing -> how often; "" is an empty cell
 
+    _written: ClassVar = ("used",)
+
     @property
     def used(self) -> bool:
         """Whether it was used for clustering."""
         return self.role == "feature"
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return asdict(self) | {"used": self.used}
-
 
 @dataclass(frozen=True)
-class ColumnsRead:
+class ColumnsRead(PlainRecord):
     """Every column of a table."""
 
     columns: tuple[ColumnRead, ...]  # in the order of the table
@@ -146,11 +144,6 @@ class ColumnsRead:
     def left_out(self) -> list[ColumnRead]:
         """Columns that were neither used for clustering nor as names or labels of the rows."""
         return [column for column in self.columns if column.role == "left out"]
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        columns = [column.as_dict() for column in self.columns]
-        return {"columns": columns, "n_rows": self.n_rows, "notes": list(self.notes)}
 
 
 def columns_of_reading(reading: Reading) -> ColumnsRead:
@@ -203,7 +196,7 @@ OTHERS = "(other levels)"
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnBins:
+class ColumnBins(PlainRecord):
     """Bins of a number between `edges`, or levels of a category, each level of the column at its place in `levels`.
 
     The first and the last bin also count all values beyond. Bins are drawn, and equally wide, on the scale
@@ -225,10 +218,6 @@ class ColumnBins:
         if self.levels:
             return np.array(self.places)[values.astype(np.intp)]
         return np.searchsorted(np.array(self.edges[1:-1]), values, side="right")
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {"edges": list(self.edges), "soft": self.soft, "levels": list(self.levels)}
 
 
 def bins_of(column: TableColumn, least: int = 1) -> ColumnBins:

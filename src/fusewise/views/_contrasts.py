@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.support import PlainRecord
 from fusewise.views._columns import ColumnBins, TableColumn, bins_of
 from fusewise.views._effects import (
     LEVEL,
@@ -101,7 +102,7 @@ def enough(n_values: Any, n_rows: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnImportance:
+class ColumnImportance(PlainRecord):
     """How much a column differs between the clusters.
 
     Attributes
@@ -124,6 +125,13 @@ class ColumnImportance:
     missing: float
     bins: ColumnBins
 
+    _written: ClassVar = ("measure", "differs")
+
+    @property
+    def measure(self) -> str:
+        """What the importance measures."""
+        return "eta squared" if self.kind in ("number", "ordered") else "Cramér's V squared"
+
     @property
     def differs(self) -> bool:
         """Whether the clusters differ beyond chance, at a level of 1%."""
@@ -134,16 +142,9 @@ class ColumnImportance:
         """Whether at least two clusters have values enough to be compared."""
         return not np.isnan(self.p_value)
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        measure = "eta squared" if self.kind in ("number", "ordered") else "Cramér's V squared"
-        numbers = {"importance": self.importance, "p_value": self.p_value, "missing": self.missing}
-        where = {"position": self.position, "name": self.name, "kind": self.kind, "measure": measure}
-        return where | numbers | {"differs": self.differs, "bins": self.bins.as_dict()}
-
 
 @dataclass(frozen=True, eq=False)
-class Contrast:
+class Contrast(PlainRecord):
     """One column of one cluster against the same column of all other rows.
 
     Attributes
@@ -180,14 +181,12 @@ class Contrast:
     outside: Side
     center: tuple[float, ...]
 
+    _written: ClassVar = ("differs",)
+
     @property
     def differs(self) -> bool:
         """Whether the difference is beyond chance, at a level of 1%."""
         return self.p_value < LEVEL
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return asdict(self) | {"differs": self.differs}
 
     def as_line(self) -> dict[str, Any]:
         """The numbers without the distributions, as a line of a table."""
@@ -208,7 +207,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, eq=False)
-class Contrasts:
+class Contrasts(PlainRecord):
     """All clusters compared.
 
     Attributes
@@ -221,14 +220,6 @@ class Contrasts:
     columns: tuple[ColumnImportance, ...]
     clusters: tuple[tuple[Contrast, ...], ...]
     n_rows: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "columns": [column.as_dict() for column in self.columns],
-            "clusters": [[contrast.as_dict() for contrast in of] for of in self.clusters],
-            "n_rows": self.n_rows,
-        }
 
 
 def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: int = MOST_ROWS) -> Contrasts:

@@ -10,7 +10,8 @@ from xml.etree import ElementTree as Tree
 
 import numpy as np
 
-from fusewise.support import counted, visible
+from fusewise.support import PlainRecord, counted, visible
+from fusewise.views._canvas import colour
 from fusewise.views._certainty import (
     MOST_DOUBTFUL,
     HowSure,
@@ -22,7 +23,6 @@ from fusewise.views._certainty import (
 from fusewise.views._columns import ColumnsRead
 from fusewise.views._contrasts import Contrasts
 from fusewise.views._findings import Findings, read_findings
-from fusewise.views._palette import colour
 from fusewise.views._rules import ClusterRule
 from fusewise.views._sentences import (
     ClusterDescription,
@@ -42,7 +42,7 @@ WIDTH, HEIGHT, MARGIN = 260, 190, 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Description:
+class Description(PlainRecord):
     """What makes the clusters of a fitted model, and how sure they are; printed as text, in a notebook as HTML.
 
     Attributes
@@ -108,18 +108,6 @@ class Description:
         except ImportError as error:
             raise ImportError('a data frame needs pandas: pip install "fusewise[frames]"') from error
         return pd.DataFrame([contrast.as_line() for of in self.contrasts.clusters for contrast in of])
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "headline": self.headline,
-            "columns": self.columns.as_dict(),
-            "clusters": [cluster.as_dict() for cluster in self.clusters],
-            "contrasts": self.contrasts.as_dict(),
-            "rules": [rule.as_dict() for rule in self.rules],
-            "certainty": self.certainty.as_dict(),
-            "known": None if self.known is None else self.known.as_dict(),
-        }
 
 
 def how_sure(found: Findings, option: str = "n_clusters=") -> HowSure:

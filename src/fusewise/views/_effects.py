@@ -6,8 +6,7 @@ column serves every cluster.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,6 +14,7 @@ from scipy.special import chdtrc, kolmogorov, ndtri
 from scipy.stats import rankdata
 
 from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.support import PlainRecord
 
 #: Probability that an interval contains the effect, and its quantile of the normal distribution.
 COVERAGE = 0.95
@@ -24,7 +24,7 @@ LEVEL = 0.01
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(PlainRecord):
     """A difference of two probabilities with its uncertainty.
 
     Attributes
@@ -43,10 +43,6 @@ class Effect:
     error: float
     low: float
     high: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return asdict(self)
 
 
 def cliffs_delta(inside: Index, outside: Index) -> Effect:

@@ -16,11 +16,11 @@ from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
+from fusewise.views._canvas import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._columns import TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast, Contrasts
 from fusewise.views._findings import Findings
 from fusewise.views._layouts import neighbour_layout
-from fusewise.views._palette import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
 from fusewise.views._rules import python_module, sql_script
 from fusewise.views._trees import RowTree, branches_of, row_tree

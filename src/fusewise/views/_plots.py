@@ -16,6 +16,7 @@ import numpy as np
 from fusewise.kernels import Labels, Real
 from fusewise.support import InputError, counted, readable
 from fusewise.views._canvas import (
+    COLOURS,
     MUTED,
     Axis,
     Badge,
@@ -27,10 +28,10 @@ from fusewise.views._canvas import (
     as_figure,
     as_text,
     cluster_word,
+    colour,
     on_axes,
 )
 from fusewise.views._findings import Findings, read_findings
-from fusewise.views._palette import COLOURS, colour
 from fusewise.views._profile import Missingness, compare_missingness, profile_of
 from fusewise.views._trees import MOST_FEATURES, MOST_ROWS, Branches, ClusterMap, branches_of, cluster_map_of
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
+import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
-from fusewise.support import InputError, readable, refuse_to_overwrite, write_whole
-from fusewise.views import _provenance as provenance
+import fusewise
+from fusewise.automatic import Choice
+from fusewise.fusion import Fidelity, FusionPath, Penalty
+from fusewise.support import InputError, counted, readable, refuse_to_overwrite, write_whole
+from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
 from fusewise.views import _sentences as words
+from fusewise.views._canvas import SYMBOLS, colour, shape
 from fusewise.views._certainty import UNCERTAIN, cluster_confidence
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._description import how_sure
 from fusewise.views._findings import Findings, read_findings
-from fusewise.views._guarantee import guarantee_of
-from fusewise.views._palette import SYMBOLS, colour, shape
 from fusewise.views._payload import Partition, partitions_of, payload, to_json
 
 #: Clusters and columns beyond the first so many are folded.
@@ -120,11 +127,11 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
             columns_read=found.origin.read.columns,
-            convergence=provenance.convergence(found),
-            settings=provenance.settings(found),
-            versions=provenance.versions(),
-            rerun=command or provenance.rerun(found, file),
-            fingerprint=provenance.fingerprint(found) if found.rows else None,
+            convergence=convergence(found),
+            settings=settings(found),
+            versions=versions(),
+            rerun=command or rerun(found, file),
+            fingerprint=fingerprint(found) if found.rows else None,
             data=markup(to_json(data)),
             style=markup("\n".join(map(_ours, STYLES))),
             script=markup("\n".join(map(_ours, SCRIPTS))),
@@ -217,3 +224,124 @@ def write_page(
     """Write findings to a page; see ``write_report``. Files saved from it are named after `table`, or the page."""
     page = render(found, title=title or "Clustering report", file=path.name, command=command, table=table)
     write_whole(path, page.encode(errors="replace"))  # file names need not be valid Unicode
+
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def convergence(found: Findings) -> list[str]:
+    """Sentences on whether the computation converged, and on which rows it was made."""
+    model, path = found.model, found.path
+    if not isinstance(path, Choice):
+        state = "Converged" if model.converged_ else "Not converged"
+        said = [f"{state} after {counted(model.n_iter_, 'iteration')} at lam = {readable(model.lam_)}."]
+        if isinstance(path, FusionPath):
+            said.append(f"{int(path.converged.sum())} of the {len(path)} points of the path converged.")
+        return said
+    tree = "of the merge tree"
+    compared = counted(len(path.criteria), f"partition {tree} was", f"partitions {tree} were") + " compared"
+    how = "" if model.converged_ else " before an interruption, and the best of them was chosen"
+    symmetric = "" if path.units.powers is None else " of the columns, made symmetric"
+    placed = f"Rows were placed in a subspace of {counted(int(model.rank_), 'dimension')}{symmetric}."
+    said, n_seen = [f"{compared}{how}. {placed}"], len(found.labels) - len(found.blank)
+    if len(path.rows) < n_seen:
+        some = f"a random sample of {len(path.rows):,} rows out of {n_seen:,}"
+        said.append(f"The clusters were found in {some}; the other rows were then assigned to them.")
+    return said
+
+
+def settings(found: Findings) -> list[tuple[str, str]]:
+    """The parameters of the model, and the values used for those left to the library."""
+    model = found.model
+    asked = [(name, _value(value)) for name, value in model.get_params(deep=False).items()]
+    if isinstance(found.path, Choice):
+        return [*asked, ("rank used", str(model.rank_)), ("noise level", readable(model.noise_))]
+    used = [
+        ("lam used", readable(model.lam_)),
+        ("penalty used", repr(model.penalty_)),
+        ("fidelity used", repr(model.fidelity_)),
+        ("rank used", str(model.rank_)),
+        ("objective", readable(model.objective_)),
+    ]
+    return asked + used
+
+
+def versions() -> list[tuple[str, str]]:
+    """Versions of the software the numbers depend on."""
+    ours = [("fusewise", fusewise.__version__), ("python", platform.python_version())]
+    return ours + [(name, version(name)) for name in LIBRARIES] + [("machine", platform.platform(terse=True))]
+
+
+def rerun(found: Findings, file: str) -> str:
+    """Python code that reproduces the report from the same table X."""
+    model = found.model
+    defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
+    changed = [(k, v) for k, v in model.get_params(deep=False).items() if _value(v) != _value(defaults.get(k))]
+    arguments = ", ".join(f"{name}={_value(value)}" for name, value in changed)
+    kind = type(model).__name__
+    imports = [f"from fusewise import {kind}"]
+    for room, of in (("fidelity", Fidelity), ("penalties", Penalty)):
+        imports += [
+            f"from fusewise.{room} import {type(value).__name__}" for _, value in changed if isinstance(value, of)
+        ]
+    lines = "\n".join(imports)
+    return f"{lines}\n\nmodel = {kind}({arguments}).fit(X)\nmodel.report({file!r})"
+
+
+def fingerprint(found: Findings) -> str:
+    """SHA-256 of the table as 8-byte floats, row by row, with NaN for missing entries."""
+    table = np.ascontiguousarray(np.where(found.mask, found.values, np.nan), dtype="<f8")
+    return hashlib.sha256(table.tobytes()).hexdigest()
+
+
+def _value(value: Any) -> str:
+    """A parameter as Python code; arrays are given only by their shape."""
+    return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) else repr(value)
+
+
+#: Maximum number of rows whose pairs are measured: more would take longer than the fit.
+MOST_MEASURED = 1_500
+#: Maximum number of entries compared over all pairs; wide tables are measured on fewer rows.
+MOST_WORK = 1e8
+#: Observed fractions for which the guarantee is tabulated.
+FRACTIONS = np.linspace(0.05, 1, 20).round(2)
+
+
+class MeasuredGuarantee(NamedTuple):
+    """The guarantee in words, its numbers, and pairs (observed fraction, guaranteed probability) if any is above 0."""
+
+    sentences: list[str]
+    promise: Promise | None = None
+    curve: tuple[tuple[float, float], ...] = ()
+
+
+def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> MeasuredGuarantee:
+    """Measure the clusters in the model's units, on a sample of the rows if there are many."""
+    inside = np.flatnonzero(found.labels >= 0)
+    if not len(inside):
+        return MeasuredGuarantee(["No row is in a cluster, so there is no recovery guarantee."])
+    most = min(most_measured, int(np.sqrt(MOST_WORK / found.values.shape[1])))
+    rows = inside if len(inside) <= most else np.sort(np.random.default_rng(0).choice(inside, most, replace=False))
+    try:
+        geometry = ClusterGeometry.from_data(found.values[rows] / found.unit, found.labels[rows])
+    except ValueError as error:
+        return MeasuredGuarantee([f"No recovery guarantee can be computed: {error}."])
+    sizes = tuple(int(n) for n in found.sizes[np.unique(found.labels[rows])])
+    geometry = replace(geometry, sizes=sizes, observed=float(found.seen[inside].mean()))
+    result, sentences = promise(geometry), []
+    if geometry.n_clusters > 1:
+        n, p = len(found.features), len(found.columns)
+        of = "" if n == p else f" of the model (of {counted(p, 'column')}: a category has a feature for each level)"
+        share = f"{geometry.observed:.1%} of the values of the clustered rows observed"
+        sentences = [f"Measured in {counted(n, 'feature')}{of}, with {share}."]
+    sentences += [said.replace(" (uniform=True)", "") for said in result.sentences[1:]]
+    if len(rows) < len(inside):
+        sentences.append(
+            f"Distances were measured on a random sample of {len(rows):,} of the {len(inside):,} clustered rows. Other "
+            "pairs of rows may be closer; the true guarantee is then weaker."
+        )
+    chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
+    drawn = geometry.n_clusters > 1 and chances.any()
+    return MeasuredGuarantee(
+        sentences, result, tuple(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else ()
+    )

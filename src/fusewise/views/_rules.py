@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fusewise.kernels import Index, Mask, Real
-from fusewise.support import counted, readable
+from fusewise.support import PlainRecord, counted, readable
 from fusewise.views._columns import TableColumn
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Condition:
+class Condition(PlainRecord):
     """A condition on one column; a row whose value is missing does not meet it.
 
     Attributes
@@ -49,12 +49,19 @@ class Condition:
             return values <= self.limit
         return values > self.limit if self.sign == ">" else values >= self.limit
 
-    def __str__(self) -> str:
+    _written: ClassVar = ("text",)
+
+    @property
+    def text(self) -> str:
+        """The condition in words."""
         if self.limit is not None:
             sign = {"<=": "≤", ">=": "≥"}.get(self.sign, self.sign)
             return f"{self.column} {sign} {limit_word(self.limit)}"
         words = list(map(str, self.levels))
         return f"{self.column} = {words[0]}" if len(words) == 1 else f"{self.column} is {' or '.join(words)}"
+
+    def __str__(self) -> str:
+        return self.text
 
     def as_sql(self) -> str:
         """The condition in standard SQL, in which a comparison with NULL is not true."""
@@ -74,14 +81,9 @@ class Condition:
         without = "".join(f" and {value} != {_code(marker)}" for marker in self.markers)
         return f"{value} {self.sign} {_code(self.limit)}{without}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        levels = [str(level) for level in self.levels]
-        return {"column": self.column, "sign": self.sign, "limit": self.limit, "levels": levels, "text": str(self)}
-
 
 @dataclass(frozen=True)
-class ClusterRule:
+class ClusterRule(PlainRecord):
     """Conditions that a row of the cluster meets and few other rows do.
 
     Attributes
@@ -99,8 +101,15 @@ class ClusterRule:
     recall: float
     n_rows: int
 
-    def __str__(self) -> str:
+    _written: ClassVar = ("text", "sentence")
+
+    @property
+    def text(self) -> str:
+        """The conditions in words."""
         return " and ".join(map(str, self.conditions)) or "no rule"
+
+    def __str__(self) -> str:
+        return self.text
 
     @property
     def sentence(self) -> str:
@@ -131,18 +140,6 @@ class ClusterRule:
             f"    # {_one_line(told)}\n"
             f"    return {' and '.join(tests) or 'False'}\n"
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "cluster": self.cluster,
-            "conditions": [condition.as_dict() for condition in self.conditions],
-            "text": str(self),
-            "sentence": self.sentence,
-            "precision": self.precision,
-            "recall": self.recall,
-            "n_rows": self.n_rows,
-        }
 
 
 #: Functions that the conditions need in Python: a missing value meets no condition.

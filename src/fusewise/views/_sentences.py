@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fusewise.automatic import Choice, Cut, Stability, best_cut
-from fusewise.support import counted, in_series, readable, readable_apart, some_of
+from fusewise.support import PlainRecord, counted, in_series, readable, readable_apart, some_of
 from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
@@ -54,7 +54,7 @@ class Trait(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterDescription:
+class ClusterDescription(PlainRecord):
     """A cluster in words.
 
     Attributes
@@ -78,6 +78,8 @@ class ClusterDescription:
     rule: ClusterRule
     otherwise: str
 
+    _written: ClassVar = ("sentence",)
+
     @property
     def apart(self) -> str:
         """What sets it apart in one phrase."""
@@ -92,18 +94,6 @@ class ClusterDescription:
     def sentence(self) -> str:
         """The whole description: "62 rows (35%). Higher alcohol (median 13.1 against 12.3 elsewhere)."."""
         return f"{counted(self.size, 'row')} ({percent(self.share)}). {self.apart[0].upper()}{self.apart[1:]}."
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {
-            "cluster": self.cluster,
-            "name": self.name,
-            "size": self.size,
-            "share": self.share,
-            "traits": list(self.traits),
-            "short": list(self.short),
-            "sentence": self.sentence,
-        }
 
 
 def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:

@@ -17,7 +17,7 @@ from fusewise.views import (
     ProfileDisplay,
     read_findings,
 )
-from fusewise.views._palette import COLOURS, MARKERS, SYMBOLS, colour, shape
+from fusewise.views._canvas import COLOURS, MARKERS, SYMBOLS, colour, shape
 from fusewise.views._profile import compare_missingness, profile_of
 
 DISPLAYS = [

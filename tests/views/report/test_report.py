@@ -17,12 +17,11 @@ from fusewise.datasets import hide_entries, make_clusters
 from fusewise.penalties import H1
 from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import Findings, TableOrigin, number_sentence, read_findings
-from fusewise.views import _provenance as making
+from fusewise.views import _report as making
 from fusewise.views import _sentences as words
 from fusewise.views._columns import columns_in_memory, columns_of_model
-from fusewise.views._guarantee import guarantee_of
 from fusewise.views._payload import KINDS, packed_numbers, to_json
-from fusewise.views._report import render, write_report
+from fusewise.views._report import guarantee_of, render, write_report
 from fusewise.views._trees import Step, Trail
 
 

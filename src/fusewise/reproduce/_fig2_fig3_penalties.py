@@ -1,16 +1,79 @@
-"""Figure 3: three penalties on three well-separated clusters of 200 points in 50 features, nothing missing."""
+"""Figures 2 and 3: penalties, and three of them on well-separated clusters of 200 points, nothing missing."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.datasets import make_clusters
-from fusewise.fusion import H1, L1, Lp, Penalty, fusion_path
-from fusewise.reproduce._drawing import canvas, draw_map, letter, projected
+from fusewise.fusion import H1, L0, L1, MCP, SCAD, GemanMcClure, Lp, Penalty, TruncatedL2, fusion_path
+from fusewise.reproduce._drawing import INK, canvas, draw_map, letter, projected
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
+from fusewise.views import COLOURS
+
+#: Distances up to which the penalties of Figure 2 are drawn.
+FARTHEST = 2.0
+PANELS: dict[str, tuple[str, dict[str, Penalty]]] = {
+    "a": (r"$\ell_0$", {r"$[t \neq 0]$": L0()}),
+    "b": (r"$\ell_p$", {"$p = 1$": L1(), "$p = 0.5$": Lp(0.5), "$p = 0.1$": Lp(0.1)}),
+    "c": ("$H_1$", {rf"$\sigma = {sigma:g}$": H1(sigma) for sigma in (1.0, 0.5, 0.1)}),
+    "d": (
+        r"others, $\sigma = 0.5$",
+        {"MCP": MCP(0.5), "SCAD": SCAD(0.5), "truncated": TruncatedL2(0.5), "Geman-McClure": GemanMcClure(0.5)},
+    ),
+}
+
+
+def _penalties(outcomes: Outcomes) -> StudyResult:
+    t = np.linspace(0, FARTHEST, 4001)[1:]
+    misfits = {
+        key: {name: float(np.abs(phi.value(t) - 1).mean()) for name, phi in panel.items()}
+        for key, (_, panel) in PANELS.items()
+    }
+    lp, h1 = list(misfits["b"].values()), list(misfits["c"].values())
+    claim = Claim(
+        "The lp and H1 penalties closely approximate the l0 norm for low values of p and sigma.",
+        f"Mean distance from l0 over 0 < t <= {FARTHEST:g}: lp {', '.join(f'{v:.2f}' for v in lp)} for p = 1, "
+        f"0.5, 0.1; H1 {', '.join(f'{v:.2f}' for v in h1)} for sigma = 1, 0.5, 0.1.",
+        verdict(all(a > b for values in (lp, h1) for a, b in pairwise(values))),
+        "As sigma falls H1 tends to l0 everywhere; lp keeps rising with the distance, which is what pulls "
+        "clusters together.",
+    )
+    rows = [
+        [key, name.strip("$").replace(r"\neq", "is not").replace("\\", ""), f"{value:.3f}"]
+        for key, panel in misfits.items()
+        for name, value in panel.items()
+    ]
+    table = StudyTable("Mean distance from l0, 0 < t <= 2", ["panel", "penalty", "distance"], rows)
+    return StudyResult([_draw_penalties()], [claim], [table])
+
+
+def _draw_penalties() -> Picture:
+    t = np.linspace(0, FARTHEST, 600)
+    with canvas(1, 4, 10.5, 2.7, sharex=True, sharey=True) as (figure, axes):
+        for panel, (key, (title, penalties)) in zip(axes[0], PANELS.items(), strict=True):
+            letter(panel, key, title, xlabel="distance $t$", xlim=(0, FARTHEST), ylim=(-0.03, 1.45))
+            if key == "a":  # a jump, not a slope
+                panel.plot([0, FARTHEST], [1, 1], color=INK)
+                panel.plot(0, 1, "o", color=INK, markerfacecolor="white", zorder=3, clip_on=False)
+                panel.plot(0, 0, "o", color=INK, zorder=3, clip_on=False)
+                continue
+            for colour, (name, phi) in zip(COLOURS, penalties.items(), strict=False):
+                panel.plot(t, phi.value(t), color=colour, label=name)
+            panel.legend(loc="upper left" if key == "b" else "lower right")
+        axes[0, 0].set_ylabel(r"penalty $\varphi(t)$")
+    caption = (
+        "Penalties. (a) l0. (b) lp: concave for p below 1, and never constant. (c) H1: constant beyond a few sigma, so "
+        "distant pairs do not attract each other. (d) The other saturating penalties of this library."
+    )
+    return Picture("fig2.svg", figure, caption)
+
+
+SHAPES = Study("fig2", "Penalties", "Values of fusewise.penalties; nothing is simulated.", _penalties)
+
 
 #: lams of each path, and which of them is drawn: for l1 the last before the interval in which it recovers the clusters.
 PATHS: dict[str, tuple[list[float], int]] = {
@@ -120,7 +183,7 @@ def _picture(found: dict[str, Any]) -> Picture:
     return Picture("fig3.png", figure, caption)
 
 
-STUDY = Study(
+COMPARISON = Study(
     "fig3",
     "Comparison of penalties",
     "Three clusters of 200 points in 50 features, centres uniform in the unit cube, noise of standard deviation 0.1, "
