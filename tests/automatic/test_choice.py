@@ -34,25 +34,6 @@ def test_lam_lies_between_the_joins(choice):
     assert choice.lam < heights[-(choice.mixture.n_components - 1) :].min()
 
 
-def test_the_posterior_is_one(table, choice):
-    found = choice.classify(as_entries(table[0]))
-    np.testing.assert_allclose(found.posterior.sum(axis=1), 1)
-    np.testing.assert_array_equal(found.labels, found.posterior.argmax(axis=1))
-
-
-def test_row_blocks_and_threads_change_nothing(table, choice, monkeypatch):
-    entries = as_entries(table[0])
-    whole = choice.classify(entries)
-    filled = choice.completed(entries, whole.posterior)
-    monkeypatch.setattr("fusewise.observations._entries.BLOCK_ROWS", 7)
-    parts = choice.classify(entries)
-    np.testing.assert_array_equal(parts.labels, whole.labels)
-    np.testing.assert_array_equal(parts.outlying, whole.outlying)
-    np.testing.assert_allclose(parts.posterior, whole.posterior, atol=1e-12)
-    np.testing.assert_allclose(choice.completed(entries, whole.posterior), filled)
-    assert adjusted_rand_score(table[1], whole.labels) == 1
-
-
 def test_new_rows(choice):
     X, y, _ = make_clusters(3, 40, 10, noise=0.06, random_state=0)
     found = choice.classify(as_entries(X))
@@ -72,16 +53,12 @@ def test_centres_in_the_units_of_the_table(table, choice):
         np.testing.assert_allclose(centres[own], X[y == k].mean(axis=0), atol=0.06)
 
 
-def test_ambient_there_and_back(choice):
-    v = np.random.default_rng(0).normal(size=(7, choice.subspace.rank))
-    np.testing.assert_allclose(choice.places(as_entries(choice.ambient(v))), v, atol=1e-8)
-
-
-def test_ambient_there_and_back_complex():
+@pytest.mark.parametrize("part", [0, 1j], ids=["real", "complex"])
+def test_ambient_there_and_back(part):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 9)) + 1j * rng.normal(size=(60, 9))
+    X = rng.normal(size=(60, 9)) + part * rng.normal(size=(60, 9))
     choice = choose(as_entries(X), rank=3)
-    v = rng.normal(size=(7, 6))
+    v = rng.normal(size=(7, 3 if part == 0 else 6))
     np.testing.assert_allclose(choice.places(as_entries(choice.ambient(v))), v, atol=1e-8)
 
 

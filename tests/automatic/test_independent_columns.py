@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
+from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic._choosing import choose
-from fusewise.automatic._classes import fewest, joining_losses
+from fusewise.automatic._classes import joining_losses
 from fusewise.automatic._columns import PSEUDO_ENTRIES, ColumnMixture, fit_columns, level_shares
 from fusewise.automatic._mixture import TAIL
 from fusewise.automatic._units import LevelBlock
@@ -94,12 +95,6 @@ class TestFit:
         X, y, _, _ = two_groups(100, p=7)
         found = fit_columns(as_entries(X), np.eye(2)[y], 2)
         assert 1 + 3 * 7 < found.complexity < 1 + 4 * 7
-
-
-def test_completed_is_the_posterior_mean_of_the_centres():
-    mixture = any_mixture()
-    posterior = np.random.default_rng(0).dirichlet(np.ones(3), 5)
-    np.testing.assert_allclose(mixture.completed(as_entries(np.ones((5, 4))), posterior), posterior @ mixture.means)
 
 
 LEVELS = (LevelBlock(1, 4), LevelBlock(4, 6))
@@ -220,8 +215,6 @@ def test_levels_out_of_order_stay_as_they_are():
 
 def test_the_order_helps_where_rows_are_few():
     """Three classes of 25 rows whose answers, one to seven, differ by a step or two; the mean over three tables."""
-    from sklearn.metrics import adjusted_rand_score
-
     scores = {True: [], False: []}
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -257,16 +250,8 @@ def test_joining_loses_the_divergence_of_levels_and_the_variance_of_numbers():
     assert joining_losses(found, seen)[0, 1] == pytest.approx(loss)
 
 
-def test_the_fewest_classes_with_a_share_of_the_gain():
-    assert fewest([-10.0, -5.0, -1.5, -1.0, -2.0], 0.9) == 2
-    assert fewest([-10.0, -5.0, -1.5, -1.0, -2.0], 1.0) == 3
-    assert fewest([-1.0, -2.0], 0.9) == 0
-
-
 def test_few_rows_of_many_columns_some_of_them_noise():
     """Where counting parameters finds one class: 160 rows, three classes, 40 columns of four levels, half noise."""
-    from sklearn.metrics import adjusted_rand_score
-
     rng = np.random.default_rng(7)
     classes = rng.integers(3, size=160)
     chances = np.concatenate(
@@ -296,8 +281,6 @@ def encoded(cells, hidden, rng):
 
 @pytest.mark.parametrize("hidden", [0.0, 0.3])
 def test_latent_classes_are_found(hidden):
-    from sklearn.metrics import adjusted_rand_score
-
     rng = np.random.default_rng(3)
     cells, classes = simulated(rng)
     levels = tuple(LevelBlock(4 * j, 4 * j + 4) for j in range(8))

@@ -3,7 +3,6 @@
 import gc
 import pickle
 import weakref
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic import _sample as sample
-from fusewise.automatic._columns import ColumnMixture, fit_columns
+from fusewise.automatic._columns import fit_columns
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._rows import fit_axes
 from fusewise.datasets import hide_entries, make_clusters
@@ -156,36 +155,6 @@ class TestNearlyEmpty:
         assert model.n_clusters_ == 3
         assert adjusted_rand_score(y, model.labels_) > 0.9
         assert len(model.path_.rows) == 500
-        monkeypatch.setattr(sample, "ENTRIES_PER_COLUMN", 0)
-        assert adjusted_rand_score(y, FusionClustering().fit(X).labels_) < 0.5
-
-    def test_no_more_rows_than_fit(self):
-        def drawn(entries, row_length=10.0):
-            counts = np.full(50, entries)
-            table = SimpleNamespace(
-                n_seen=20_000, n_stored=20_000 * row_length, shape=(20_000, 50), column_counts=counts
-            )
-            return sample.samples(table, sample.SAMPLE, 0)
-
-        rows, many = drawn(100)
-        assert len(rows) == sample.SAMPLE
-        assert len(many) == 20_000
-        rows, many = drawn(100, sample.MOST_NUMBERS / 6000)
-        assert 6000 <= len(many) <= 6000 + sample.SAMPLE
-        assert set(rows) <= set(many)
-        assert len(drawn(2000)[1]) < 10_000
-        rows, many = drawn(20_000)
-        assert many is rows
-
-    def test_nothing_is_made_dense(self, large, monkeypatch):
-        def refuse(self):
-            raise AssertionError("made dense")
-
-        monkeypatch.setattr(sample, "SAMPLE", 300)
-        monkeypatch.setattr(SparseEntries, "dense", refuse)
-        X, _ = tastes(1500, 200, 8)
-        model = FusionClustering().fit(X)
-        np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
 @pytest.mark.filterwarnings("ignore:row 5 has no observed entry")
@@ -246,19 +215,6 @@ class TestWhatIsKept:
         truth = make_clusters(3, [60, 40, 30], 10, noise=0.1, random_state=0)[0][rows]
         # the noise is 0.1: none could do better
         assert np.sqrt(np.mean((filled - truth)[holes] ** 2)) < 0.15
-
-
-def test_independent_columns_of_a_sparse_table():
-    X, y = tastes(3000, 60, 12)
-    posterior = 0.9 * np.eye(3)[y] + 0.1 / 3
-    found = fit_columns(as_sparse_entries(X), posterior, 4)
-    assert isinstance(found, ColumnMixture)
-    mask = X.toarray() != 0
-    for k in range(3):
-        rows = y == k
-        means = X[rows].toarray().sum(axis=0) / mask[rows].sum(axis=0)
-        # 3000 x 12 / 60 / 3 = 200 entries of variance 1 each, and one at the column's mean
-        np.testing.assert_allclose(found.centers[k], means, atol=0.3)
 
 
 def test_what_is_known_of_a_block_of_rows_is_let_go_of_with_it():

@@ -13,7 +13,6 @@ from fusewise.automatic import _rows as module
 from fusewise.automatic._choosing import choose
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._rows import Rows, axes_in, cost_of_choice, fit_axes, informative_columns, parts_of, two_humps
-from fusewise.datasets import make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import fit_subspace
 
@@ -36,11 +35,6 @@ def test_few_columns_among_many(hidden):
     assert adjusted_rand_score(y, model.labels_) > adjusted_rand_score(y, few.labels_) - 0.03
     np.testing.assert_array_equal(np.flatnonzero(model.path_.subspace.basis.any(axis=1)), np.arange(6))
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-
-
-def test_told_the_number_of_clusters():
-    X, y = grouped(1, 194)
-    assert adjusted_rand_score(y, FusionClustering(n_clusters=4, random_state=0).fit(X).labels_) > 0.9
 
 
 def test_noise_and_tables_whose_columns_all_depend_on_each_other():
@@ -90,14 +84,6 @@ def test_other_columns_are_independent_of_the_axes():
 
 def test_cost_of_choice():
     assert cost_of_choice(6, 200) == pytest.approx(np.log(200 * 199 * 198 * 197 * 196 * 195 / 720))
-
-
-def test_axes_that_begin_with_fewer_are_as_likely():
-    X = make_clusters(6, 60, 15, noise=0.3, random_state=0)[0]
-    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
-    rows = as_entries(X)
-    cold, warm = fit_axes(rows, 8), fit_axes(rows, 8, start=fit_axes(rows, 4))
-    assert warm.log_likelihood >= cold.log_likelihood - 1e-3 * abs(cold.log_likelihood)
 
 
 def placed(X):
