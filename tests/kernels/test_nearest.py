@@ -80,18 +80,7 @@ def test_tiles_find_the_same(n, each, attempts, small):
 @pytest.mark.parametrize(("most", "recall"), [(1, 0.4), (6, 0.75), (24, 0.98)])
 def test_of_many_tiles_the_nearest_are_searched(most, recall, small):
     points = draw(1000)
-    small(MOST_TILES=1000, HALVINGS=12)
-    tiles = _nearest._tiles(points)
-    every = slice(0, len(tiles.order))
-    radii = _nearest._first_radii(tiles, every, 3)
-    near = _nearest._near_tiles(tiles, every, radii)[0].diff()
-    small(MOST_TILES=most)
-    kept = _nearest._near_tiles(tiles, every, radii)[0].diff()
-    crowded = near > most
-    assert crowded.any()
-    assert (kept[~crowded] == near[~crowded]).all()
-    assert (kept[crowded] > most).all(), "enough are looked at"
-    assert kept[crowded].float().mean() < most + 8, "and few more"
+    small(MOST_TILES=most, HALVINGS=12)
     squares, indices = (part.numpy() for part in _nearest._by_tiles(points, 3, collect))
     exact, order = by_hand(points, 3)
     places = points.numpy()
@@ -99,29 +88,3 @@ def test_of_many_tiles_the_nearest_are_searched(most, recall, small):
     assert (squares >= exact * (1 - 1e-4)).all()
     assert (indices == order).mean() > recall
     assert np.diff(np.sort(indices)).all(), "k different ones"
-
-
-def test_a_crowd_is_thinned_out_by_smaller_radii(small, monkeypatch):
-    def force(points, k, which):
-        forced.append(len(which))
-        return by_force(points, k, which)
-
-    by_force, forced, counts = _nearest._by_force, [], {}
-    monkeypatch.setattr(_nearest, "_by_force", force)
-    for attempts in (1, 4):
-        forced.clear()
-        small(PLACES_EACH=3, ATTEMPTS=attempts)
-        _nearest._by_tiles(draw(256), 3, collect)
-        counts[attempts] = sum(forced)
-    assert counts[4] <= counts[1] / 10
-
-
-def test_tiles_hold_every_point_once_and_split_the_space():
-    points = draw(1000, 3)
-    tiles = _nearest._tiles(points)
-    assert sorted(tiles.order[tiles.filled].tolist()) == list(range(1000))
-    assert tiles.order.shape[1] <= _nearest.TILE
-    volume = (points.amax(0) - points.amin(0)).prod()
-    assert float((tiles.high - tiles.low).clip(0, None).prod(1).sum()) <= 1.01 * float(volume), (
-        "boxes of median splits overlap not"
-    )
