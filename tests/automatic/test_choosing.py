@@ -57,11 +57,6 @@ class TestFinds:
         assert adjusted_rand_score(y, labels) == 1
         assert choice.subspace.rank >= 9
 
-    @pytest.mark.parametrize("p", [1, 2])
-    def test_few_columns(self, p):
-        X, y = two((100, p), gap=12)
-        assert adjusted_rand_score(y, chosen(X)[1]) == 1
-
     def test_more_columns_than_rows(self):
         X, y = clear(k=2, size=8, p=60)
         assert adjusted_rand_score(y, chosen(X, n_clusters=2)[1]) == 1
@@ -100,13 +95,6 @@ class TestDoesNotMatter:
         centres = (choice.ambient(choice.mixture.means) + origin) * units
         np.testing.assert_allclose(other.ambient(other.mixture.means) / units, centres / units, atol=1e-3)
 
-    def test_twice_is_the_same(self):
-        X, _ = clear(0.5)
-        np.random.seed(1)  # noqa: NPY002 - it draws from generators of its own
-        one, other = chosen(X)[0], chosen(X)[0]
-        assert one.criteria == other.criteria
-        np.testing.assert_array_equal(one.mixture.means, other.mixture.means)
-
 
 class TestAsked:
     @pytest.mark.parametrize("n_clusters", range(1, 7))
@@ -126,13 +114,6 @@ class TestAsked:
             choice, _ = chosen(X, min_size=min_size)
             assert choice.mixture.n_components == found
             assert min(np.bincount(p).min() for p in choice.partitions) >= min_size
-
-    @pytest.mark.parametrize("rank", [1, 2, 4, 10])
-    def test_rank(self, rank):
-        X, _ = clear(0.2)
-        choice, _ = chosen(X, rank=rank)
-        assert choice.subspace.rank == rank
-        assert choice.mixture.means.shape[1] == rank
 
 
 class TestPoorTables:
@@ -183,14 +164,6 @@ class TestPoorTables:
             X = np.hstack([rng.normal(size=(80, 3)), np.ones((80, p - 3))])
             assert chosen(X)[0].mixture.n_components == 1
 
-    @pytest.mark.parametrize("p", [3, 8])
-    def test_few_rows_repeated(self, p):
-        y = np.repeat(np.arange(3), 20)
-        X = np.random.default_rng(5).normal(size=(3, p))[y]
-        choice, labels = chosen(X)
-        assert adjusted_rand_score(y, labels) == 1
-        np.testing.assert_allclose(choice.completed(as_entries(X), np.eye(3)[labels]), X, atol=0.1)
-
 
 def test_interruption_gives_the_best_so_far():
     X, y = clear(0.3)
@@ -235,11 +208,6 @@ def test_a_table_without_direction_is_looked_at_whole(n_columns):
     found = choose(as_entries(X))
     assert found.subspace.rank == n_columns
     assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
-
-
-def test_few_rows_are_not_explained_by_as_many_dimensions():
-    X = np.random.default_rng(0).standard_normal((9, 10))
-    assert choose(as_entries(X)).subspace.rank == 6
 
 
 @pytest.mark.parametrize(("n_clusters", "hidden"), [(40, 0.0), (40, 0.2), (100, 0.2)])

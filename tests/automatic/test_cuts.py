@@ -75,18 +75,6 @@ def test_no_other_partition_along_the_tree_is_better(price):
     assert cut(tree, rows, shape, common, price) == sorted(int(shape.top[k]) for k in best)
 
 
-def test_rows_that_join_singly_belong_to_the_branch_they_join():
-    X, _ = make_blobs(90, 2, centers=3, random_state=1)
-    _, tree = placed(X)
-    shape = branches(tree, tree.sizes >= 10)
-    assert shape.top[shape.root] == 2 * tree.n_points - 2  # all rows
-    for k, node in enumerate(shape.top):
-        if shape.left[k] >= 0:
-            sides = [set(tree.members(int(shape.top[side]))) for side in (shape.left[k], shape.right[k])]
-            assert not sides[0] & sides[1]
-            assert sides[0] | sides[1] <= set(tree.members(int(node)))
-
-
 @pytest.mark.parametrize("hidden", [0.0, 0.1])
 def test_as_many_groups_as_there_are_blobs(hidden):
     X, y = make_blobs(1500, 6, centers=50, center_box=(-20, 20), random_state=0)
@@ -95,8 +83,3 @@ def test_as_many_groups_as_there_are_blobs(hidden):
     labels = labels_of(tree, nodes, rows.places)
     assert abs(len(nodes) - 50) <= 2
     assert adjusted_rand_score(y, labels) > (0.97 if not hidden else 0.9)
-
-
-def test_one_group_is_not_cut(rng):
-    rows, tree = placed(rng.standard_t(5, (800, 3)))
-    assert len(best_cuts(tree, rows, tree.sizes >= 5, lambda labels: describe(rows, labels))) == 1

@@ -13,7 +13,6 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic import _sample as sample
-from fusewise.automatic._columns import fit_columns
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._rows import fit_axes
 from fusewise.datasets import hide_entries, make_clusters
@@ -23,11 +22,9 @@ from fusewise.observations import (
     SparseEntries,
     StreamedEntries,
     as_entries,
-    as_sparse_entries,
 )
 from fusewise.observations import _conversion as reading
 from fusewise.observations import _streamed as blocks
-from fusewise.subspace import fit_subspace
 
 
 @pytest.fixture
@@ -130,21 +127,6 @@ class TestTheSameResults:
         for given in (stored(X), ArrayBlocks(X)):
             np.testing.assert_array_equal(plain.fit(given).labels_, wanted)
 
-    @pytest.mark.parametrize("dtype", [float, complex])
-    def test_evidence_and_independent_columns(self, dtype):
-        X, y = clusters(0.6, dtype)
-        one, other = as_entries(X), as_sparse_entries(stored(X))
-        axes = fit_subspace(one, rank=3)
-        ours, theirs = Evidence.of(axes, other), Evidence.of(axes, one)
-        for name in ("vector", "constant", "places", "dimensions"):
-            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-7, atol=1e-8)
-        posterior = 0.9 * np.eye(3)[y] + 0.1 / 3
-        thin, thick = fit_columns(other, posterior, 3), fit_columns(one, posterior, 3)
-        np.testing.assert_allclose(thin.centers, thick.centers, atol=1e-9)
-        np.testing.assert_allclose(thin.variances, thick.variances, rtol=1e-6)
-        for ours, theirs in zip(thin.log_densities(other), thick.log_densities(one), strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
-
 
 class TestNearlyEmpty:
     def test_columns_are_fitted_to_more_rows_than_the_sample(self, monkeypatch):
@@ -189,19 +171,6 @@ class TestWhatIsKept:
             model.report(tmp_path / "r.html")
         assert "labels_" in dir(model)  # which asks for every attribute of the class
         assert "<svg" not in model._repr_html_inner()
-
-    def test_columns_and_rows_that_tell_nothing(self):
-        X, _ = clusters()
-        X[:, 3] = np.nan
-        X[~np.isnan(X[:, 6]), 6] = 4.5
-        for given in (stored(X), ArrayBlocks(X)):
-            with pytest.warns(DataWarning) as caught:
-                model = FusionClustering().fit(given)
-            said = " ".join(str(warning.message) for warning in caught)
-            for part in ("row 5 has no observed", "column 3 has no observed", "column 6 has the same value"):
-                assert part in said
-            assert model.labels_[5] == -1
-            assert model.confidence_[5] == 0
 
     @pytest.mark.parametrize("given", [stored, ArrayBlocks])
     def test_some_rows_are_filled_from_the_clusters(self, given):

@@ -12,14 +12,12 @@ from fusewise.automatic._mixture import (
     _information,
     _pulled,
     _seen,
-    _solved,
     em_step,
     evaluate,
     fisher_step,
     row_weights,
 )
 from fusewise.automatic._mixture_fit import fit_groups
-from fusewise.kernels import LANES, shifted_inverses
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 
@@ -120,51 +118,6 @@ class TestEvidence:
         assert e.dimensions[-1] == 0
         assert np.all(e.places[:, -1] == 0)
 
-    def test_each_row_with_the_spread_of_its_group(self, case):
-        subspace, entries, mu, spread = case
-        e = Evidence.of(subspace, entries)
-        spreads = np.array([spread, 3 * np.eye(len(mu))])
-        labels = np.arange(N) % 2
-        means = np.array([mu, -mu])
-        groups = e.grouped(labels, 2)
-        found = marginal_densities(groups, means, spreads)
-        each = [marginal_densities(e.together, m[None], s[None]) for m, s in zip(means, spreads, strict=True)]
-        np.testing.assert_allclose(found, np.array(each)[labels, np.arange(N)], rtol=1e-10, atol=1e-10)
-        np.testing.assert_array_equal(groups.group, labels[groups.order])
-        np.testing.assert_array_equal(groups.begin, [0, N // 2, N])
-        assert groups.pattern_begin[-1] == groups.evidence.precision.shape[2]
-
-    @pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
-    @pytest.mark.parametrize("small", [True, False])
-    def test_inverses_in_blocks_of_any_length(self, n, small):
-        rng = np.random.default_rng(n)
-        half = rng.normal(size=(n, 4, 3))
-        precision = np.ascontiguousarray((half.transpose(0, 2, 1) @ half).transpose(1, 2, 0))
-        factors = np.tril(rng.normal(size=(2, 3, 3)))
-        first = n // 3
-        inverse, log_det, root = shifted_inverses(
-            precision, np.ascontiguousarray(factors.transpose(1, 2, 0)), np.array([0, first, n]), True, small
-        )
-        for u in range(n):
-            L = factors[int(u >= first)]
-            B = np.eye(3) + L.T @ precision[:, :, u] @ L
-            np.testing.assert_allclose(inverse[:, :, u], np.linalg.inv(B), rtol=1e-8, atol=1e-12)
-            np.testing.assert_allclose(root[:, :, u].T @ root[:, :, u], np.linalg.inv(B), rtol=1e-8, atol=1e-12)
-            assert log_det[u] == pytest.approx(np.linalg.slogdet(B)[1])
-
-    def test_rows_with_the_same_holes_share_a_pattern(self):
-        # 20 columns: patterns that differ only beyond the first two bytes are told apart.
-        rng = np.random.default_rng(0)
-        mask = np.repeat(rng.uniform(size=(5, 20)) < 0.5, 3, axis=0)
-        mask[12:] = mask[0]
-        mask[12:, 19] = ~mask[0, 19]
-        order = rng.permutation(15)
-        entries = as_entries(np.where(mask, 1.0, np.nan)[order])
-        e = Evidence.of(subspace_of(rng, 3, p=20), entries)
-        assert e.precision.shape == (3, 3, 5)
-        same = np.all(mask[order][:, None] == mask[order], axis=2)
-        np.testing.assert_array_equal(e.pattern[:, None] == e.pattern, same)
-
     def test_posterior_is_gaussian_conditioning(self, case):
         subspace, entries, mu, _ = case
         variances = np.linspace(0.0, 2.0, len(mu))  # the first coordinate does not vary
@@ -201,22 +154,6 @@ class TestDensities:
                 assert distances[i, k] == pytest.approx((x - mean) @ np.linalg.solve(covariance, x - mean), rel=1e-6)
         np.testing.assert_allclose(densities[-1], np.log(mixture.shares), atol=1e-6)  # a row with nothing observed
         np.testing.assert_allclose(distances[-1], 0, atol=1e-6)
-
-    def test_rows_of_many_patterns_are_as_rows_of_few(self):
-        # More patterns of holes than are worked on at once.
-        rng = np.random.default_rng(4)
-        X = rng.normal(size=(5 * LANES // 2, 12))
-        X[rng.random(X.shape) < 0.4] = np.nan
-        subspace = Subspace(np.zeros(12), np.linalg.qr(rng.normal(size=(12, 5)))[0], np.ones(5), 0.5)
-        mixture, few = self.mixture(rng, 5), np.array_split(np.arange(len(X)), 20)
-        evidence = Evidence.of(subspace, as_entries(X))
-        assert evidence.precision.shape[2] > 2 * LANES
-        for found, *parts in zip(
-            mixture.log_densities(evidence),
-            *(mixture.log_densities(Evidence.of(subspace, as_entries(X[rows]))) for rows in few),
-            strict=True,
-        ):
-            np.testing.assert_allclose(found, np.concatenate(parts), rtol=1e-5, atol=1e-5)
 
     def test_conditional_is_gaussian_conditioning(self, case):
         subspace, entries, mu, _ = case
@@ -314,15 +251,6 @@ def test_information_is_the_variance_of_the_score(rng):
         assert np.square(scores).mean() == pytest.approx(expected, rel=0.04)
 
 
-@pytest.mark.parametrize("n", [0.0, 3.0, 400.0])
-def test_the_step_solves_its_equations(rng, n):
-    gradient, known = symmetric(rng), np.linalg.inv(np.eye(R) + spread_of(rng, R))
-    a, b = _information(R)
-    x = _solved(gradient, known, n)
-    left = n * (a * known @ x @ known - b * np.trace(known @ x) * known) + (R + 2) * x
-    np.testing.assert_allclose(left, gradient, atol=1e-8)
-
-
 @pytest.mark.parametrize("family", ["scale", "full"])
 def test_both_steps_rest_at_the_same_place(rng, family):
     evidence, labels = table(rng, 0.05)
@@ -337,14 +265,6 @@ def test_both_steps_rest_at_the_same_place(rng, family):
         return spreads.each
 
     np.testing.assert_allclose(settled(fisher_step, 60), settled(em_step, 2000), rtol=1e-4, atol=1e-6)
-
-
-def test_a_direction_that_no_row_determines_stays_at_the_origin(rng):
-    X = rng.normal(size=(300, R)) + 5
-    X[:, 2] = np.nan
-    evidence = Evidence.of(Subspace(np.zeros(R), np.eye(R), np.ones(R), 0.01), as_entries(X))
-    found = evaluate(evidence.together, np.eye(R)[None], np.ones(300), np.ones(300), renew=False)
-    np.testing.assert_allclose(found.means[0], [X[:, 0].mean(), X[:, 1].mean(), 0], atol=1e-6)
 
 
 @pytest.mark.parametrize("family", ["scale", "full"])

@@ -85,20 +85,6 @@ class TestFit:
         assert fit.fit == pytest.approx(own.sum(), rel=1e-7)
 
     @pytest.mark.parametrize("family", ["scale", "full"])
-    def test_names_and_order_do_not_matter(self, family):
-        X, labels = groups_of(PAIR, student, (60, 90), 0.3)
-        one = fitted(X, labels, family)
-        other = fitted(X, 1 - labels, family)
-        order = np.random.default_rng(0).permutation(150)
-        third = fitted(X[order], labels[order], family)
-        for same, names in ((other, [1, 0]), (third, [0, 1])):
-            assert same.fit == pytest.approx(one.fit)
-            assert same.complexity == one.complexity
-            np.testing.assert_allclose(same.means[names], one.means, atol=1e-8)
-            np.testing.assert_allclose(same.spreads[names], one.spreads, atol=1e-8)
-            np.testing.assert_allclose(same.shares[names], one.shares)
-
-    @pytest.mark.parametrize("family", ["scale", "full"])
     def test_a_group_of_one_row_has_a_spread(self, family):
         X, labels = groups_of(PAIR, student, (60, 1))
         fit = fitted(X, labels, family)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import gamma, pearsonr
+from scipy.stats import gamma
 from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
@@ -12,9 +12,8 @@ from fusewise import FusionClustering
 from fusewise.automatic import _rows as module
 from fusewise.automatic._choosing import choose
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._rows import Rows, axes_in, cost_of_choice, fit_axes, informative_columns, parts_of, two_humps
+from fusewise.automatic._rows import Rows, fit_axes, informative_columns, parts_of, two_humps
 from fusewise.observations import as_entries
-from fusewise.subspace import fit_subspace
 
 
 def grouped(seed: int, n_noisy: int, hidden: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -44,18 +43,6 @@ def test_noise_and_tables_whose_columns_all_depend_on_each_other():
     assert FusionClustering(random_state=0).fit(rng.normal(size=(400, 60))).n_clusters_ == 1
 
 
-def test_dependence_is_the_largest_correlation():
-    """n r² over the rows that both columns have, as of SciPy."""
-    X, _ = grouped(0, 4, 0.2)
-    wanted = np.zeros(10)
-    for j in range(10):
-        for k in range(10):
-            both = ~np.isnan(X[:, [j, k]]).any(axis=1)
-            # centred as whole columns are, so only about the same
-            wanted[j] = max(wanted[j], both.sum() * pearsonr(X[both, j], X[both, k])[0] ** 2 if j != k else 0)
-    np.testing.assert_allclose(module._dependence(as_entries(X)), wanted, rtol=0.1, atol=0.3)
-
-
 def test_two_humps_beside_scikit_learn():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=300), rng.normal(size=300) + 4 * (rng.random(300) < 0.4)])
@@ -67,23 +54,6 @@ def test_two_humps_beside_scikit_learn():
         ]
         one, two = (300 * fit.fit(column[:, None]).score(column[:, None]) for fit in fits)
         assert gain == pytest.approx(two - one - np.log(300), abs=0.3)
-
-
-def test_other_columns_are_independent_of_the_axes():
-    """The density of a row is that of its columns with axes, times a Gaussian one of each other column."""
-    X, _ = grouped(2, 10)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    subspace = axes_in(as_entries(X), np.arange(6), 2)
-    inner = fit_subspace(as_entries(X[:, :6]), 2)
-    covariance = (subspace.basis * subspace.variances) @ subspace.basis.T + np.diag(subspace.noises)
-    np.testing.assert_allclose(covariance[6:, 6:], np.eye(10), atol=1e-6)
-    np.testing.assert_array_equal(covariance[:6, 6:], 0)
-    wanted = (inner.basis * inner.variances) @ inner.basis.T + inner.noise * np.eye(6)
-    np.testing.assert_allclose(covariance[:6, :6], wanted, atol=1e-4)
-
-
-def test_cost_of_choice():
-    assert cost_of_choice(6, 200) == pytest.approx(np.log(200 * 199 * 198 * 197 * 196 * 195 / 720))
 
 
 def placed(X):

@@ -214,19 +214,11 @@ class TestPartitions:
         rows = [[*map(float, join), k + 1.0, float(sizes[n + k])] for k, join in enumerate(joins)]
         return MergeTree(np.array(rows))
 
-    def test_a_point_that_joins_last_is_shed(self):
-        tree = self.tree((0, 1), (2, 3), (5, 6), (7, 4))
-        assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[8], [5, 6]]
-
     def test_what_would_crumble_is_kept_whole(self):
         # Pairs 01, 23, 45; 01 with 23; all. At a size of 3 the pair 45 is shed, and 0123 is not taken apart.
         tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
         assert tree.partitions(3, 9) == [[10]]
         assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[10], [8, 9], [6, 7, 8]]
-
-    def test_the_join_with_the_largest_lam_is_undone_first(self):
-        tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
-        assert [sorted(groups) for groups in tree.partitions(1, 4)] == [[10], [8, 9], [6, 7, 8], [4, 5, 6, 7]]
 
 
 def lowest_of_both(tree, labels, a, b):
@@ -255,10 +247,3 @@ def test_partitions_begin_where_their_last_two_groups_join(seed):
         expected.append(max((lowest_of_both(tree, fine, a, b) for a, b in joined), default=0.0))
     heights = join_heights(tree, tuple(partitions))
     np.testing.assert_allclose(heights[1:], np.maximum.accumulate(expected))
-
-
-def test_totals_under_the_nodes_of_a_tree():
-    tree = MergeTree(np.array([[0, 1, 0.1, 2], [2, 3, 0.2, 2], [4, 5, 0.3, 4]]))
-    np.testing.assert_allclose(tree.totals(np.array([0.5, 0.5, 2.0, 1.0])), [0.5, 0.5, 2, 1, 1, 3, 4])
-    assert tree.partitions(2, 4) == [[6], [4, 5]]
-    assert tree.partitions(2, 4, tree.totals(np.array([0.5, 0.5, 1.0, 1.0])) >= 2) == [[6]]
