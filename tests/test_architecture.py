@@ -1,11 +1,9 @@
 """The dependency rule, and the page that explains it."""
 
 import ast
-import configparser
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,30 +22,6 @@ def test_paths_of_the_architecture_page_exist():
     assert len(named) > 20
     missing = [path for path in named if not ((ROOT if path.startswith("tests/") else PACKAGE) / path).exists()]
     assert not missing
-
-
-def test_the_architecture_page_has_the_layers_of_the_dependency_rule():
-    rules = configparser.ConfigParser()
-    rules.read(ROOT / ".importlinter")
-    layers = rules["importlinter:contract:layers"]["layers"].split("\n")
-    enforced = [set(re.findall(r"\w+", layer)) for layer in layers if layer.strip()]
-    described = [set() for _ in enforced]
-    for layer, rooms in re.findall(r"^\| (\d+) \| (.*?) \|", PAGE, flags=re.M):
-        described[int(layer) - 1] |= set(re.findall(r"`(\w+)(?:\.py|/)`", rooms))
-    assert described == enforced
-    assert set().union(*described) == {
-        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
-    } - {"__init__", "__main__"}
-
-
-def modules():
-    return [path for path in PACKAGE.rglob("*.py") if not path.stem.startswith("__")]
-
-
-def test_a_class_name_occurs_once():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules()]
-    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    assert not [name for name, count in names.items() if count > 1]
 
 
 def test_names_in_docstrings_exist():

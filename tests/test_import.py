@@ -20,22 +20,8 @@ def test_every_public_name_is_there():
         assert getattr(fusewise, name) is getattr(fusewise, name)
 
 
-def test_names_are_those_of_their_homes():
-    from fusewise.estimators import FusionClustering
-    from fusewise.fusion import fusion_path
-
-    assert fusewise.FusionClustering is FusionClustering
-    assert fusewise.fusion_path is fusion_path
-
-
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = fusewise.nothing
     with pytest.raises(ImportError, match="nothing"):
         from fusewise import nothing  # noqa: F401
-
-
-def test_submodules_can_be_imported_from_it():
-    script = "from fusewise import theory, datasets; print(theory.__name__, datasets.__name__)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["fusewise.theory", "fusewise.datasets"]

@@ -34,10 +34,6 @@ def test_time_left_is_that_of_the_steps_so_far():
     assert line == "tree  [#####...............]  25/100  objective -12.5  clusters 7  1:30 left"
 
 
-def test_no_time_left_where_the_end_is_not_known():
-    assert _describe("tree", 25, None, {}, 30.0) == "tree  25  0:30"
-
-
 @pytest.mark.parametrize(("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (3723, "1:02:03")])
 def test_clock(seconds, shown):
     assert _clock(seconds) == shown
@@ -53,16 +49,6 @@ def test_a_terminal_has_one_line_for_each_stage(time):
     lines = out.getvalue().split("\n")
     assert [line.count("\r") for line in lines] == [3, 1, 0]
     assert lines[0].rsplit("\r", 1)[1].startswith("subspace  [####################]  3/3  objective 1000")
-
-
-def test_a_shorter_line_covers_a_longer_one(time):
-    out = Terminal()
-    with Printer(out) as show:
-        show("path", 1, objective=123456.0)
-        time.now += 1
-        show("path", 2)
-    longer, shorter = out.getvalue().rstrip("\n").split("\r")[1:]
-    assert len(shorter) >= len(longer)
 
 
 def test_elsewhere_a_line_now_and_then(time):

@@ -53,14 +53,6 @@ def test_fast_method_is_certified_optimal():
     assert certificate.objective == 45 * 30
 
 
-def test_certificate_needs_a_width():
-    _, holes, _, _ = draw(2, 10, 16, 0.1, 0.8, seed=0)
-    solution = fuse(holes, lam=1.0, penalty=H1(0.3))
-    with pytest.raises(ValueError, match="set epsilon"):
-        solution.certificate()
-    assert solution.certificate(epsilon=0.1).feasible
-
-
 def test_geometry_of_a_fitted_model():
     """What is measured on the labels a model found is what is measured on the true ones, if it found those."""
     _, holes, y, _ = draw(3, 20, 32, 0.3, 0.8, seed=1)

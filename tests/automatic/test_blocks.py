@@ -6,12 +6,11 @@ from scipy.special import gammaln
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise import FusionClustering, FusionImputer
+from fusewise import FusionClustering
 from fusewise.automatic._clusters import AxisMixture
 from fusewise.automatic._columns import PSEUDO_ENTRIES, LevelEvidence
 from fusewise.automatic._units import LevelBlock
 from fusewise.observations import as_entries
-from fusewise.saving import load
 
 pd = pytest.importorskip("pandas")
 
@@ -67,22 +66,6 @@ def test_the_mean_of_two_values_is_a_centre(coins):
     np.testing.assert_allclose(model.cluster_centers_, means, atol=0.2)
 
 
-def test_later_rows_may_have_other_values(coins):
-    X = np.column_stack([np.random.default_rng(0).normal(size=150) + 9 * (np.arange(150) < 70), coins[:150]])
-    model = fitted(X)
-    later = X.copy()
-    later[:, 1] = 7.0
-    np.testing.assert_array_equal(model.predict(later), model.labels_)
-
-
-def test_filled_in_flags_lie_between_their_values(coins):
-    X = np.column_stack([np.random.default_rng(0).normal(size=150) + 9 * (np.arange(150) < 70), 4.0 + coins[:150]])
-    X[::7, 1] = np.nan
-    filled = FusionImputer(random_state=0).fit_transform(X)
-    assert np.isfinite(filled).all()
-    assert ((filled[:, 1] >= 4) & (filled[:, 1] <= 5)).all()
-
-
 def test_a_level_that_the_sample_does_not_show():
     """One row in 12,000 has it: a sample of 5000 most likely misses it, and its share has a logarithm all the same."""
     random = np.random.default_rng(0)
@@ -117,13 +100,6 @@ def test_evidence_of_levels_by_its_definition():
     assert ours(np.zeros(40, int)) == pytest.approx(0)
 
 
-@pytest.fixture(scope="module")
-def mixed(coins):
-    X, y = load_wine(return_X_y=True)
-    flag = np.where(np.random.default_rng(3).random(178) < 0.9, y == 0, coins.astype(bool))
-    return pd.DataFrame(X[:, :7]).set_axis(list("abcdefg"), axis=1).assign(flag=flag)
-
-
 def test_densities_are_products_of_blocks(coins):
     mixed = pd.DataFrame(load_iris().data).set_axis(list("abcd"), axis=1).assign(flag=coins[:150] > 0)
     model = fitted(mixed)
@@ -137,15 +113,3 @@ def test_densities_are_products_of_blocks(coins):
     numbers = alone.log_densities(as_entries(table.values[:, clusters.numbers]))[0]
     shares = clusters.categories.means / clusters.categories.means.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(whole - numbers, (codes > 0) @ np.log(shares).T, atol=1e-8)
-
-
-def test_draws_and_saved_models_of_mixed_tables(mixed, tmp_path):
-    frame = mixed.astype({"flag": object})
-    frame.loc[::5, "a"], frame.loc[1::5, "flag"] = np.nan, None
-    imputer = FusionImputer(random_state=0).fit(frame)
-    for draw in imputer.sample(frame, n_draws=2, random_state=0):
-        assert not draw.isna().to_numpy().any()
-    model = fitted(frame)
-    model.save(tmp_path / "model.fusewise")
-    again = load(tmp_path / "model.fusewise")
-    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))

@@ -8,8 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic import choose
-from fusewise.automatic._comparison import Comparison
-from fusewise.automatic._criterion import criterion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 
@@ -59,11 +57,6 @@ class TestFinds:
         assert adjusted_rand_score(y, labels) == 1
         assert choice.subspace.rank >= 9
 
-    @pytest.mark.parametrize("p", [1, 2])
-    def test_few_columns(self, p):
-        X, y = two((100, p), gap=12)
-        assert adjusted_rand_score(y, chosen(X)[1]) == 1
-
     def test_more_columns_than_rows(self):
         X, y = clear(k=2, size=8, p=60)
         assert adjusted_rand_score(y, chosen(X, n_clusters=2)[1]) == 1
@@ -77,10 +70,6 @@ class TestFinds:
         choice, labels = chosen(hide_entries(X, hidden, random_state=0))
         assert adjusted_rand_score(y, labels) == 1
         assert np.iscomplexobj(choice.ambient(choice.mixture.means))
-
-    def test_single_precision(self):
-        X, y = clear(0.3)
-        assert adjusted_rand_score(y, chosen(X.astype(np.float32))[1]) == 1
 
 
 class TestDoesNotMatter:
@@ -99,23 +88,12 @@ class TestDoesNotMatter:
         rng = np.random.default_rng(0)
         choice, labels = chosen(X)
         units, origin = 10.0 ** rng.uniform(-4, 4, X.shape[1]), rng.normal(size=X.shape[1])
+        units[::2] *= -1
         other, others = chosen((X + origin) * units)
         np.testing.assert_array_equal(others, labels)
-        np.testing.assert_allclose(other.criteria, choice.criteria, rtol=1e-3)
+        np.testing.assert_allclose(other.criteria, choice.criteria, rtol=3e-3)
         centres = (choice.ambient(choice.mixture.means) + origin) * units
         np.testing.assert_allclose(other.ambient(other.mixture.means) / units, centres / units, atol=1e-3)
-
-    def test_sign_of_columns(self):
-        X, _ = clear(0.3)
-        signs = np.where(np.arange(X.shape[1]) % 2, 1, -1)
-        assert adjusted_rand_score(chosen(X * signs)[1], chosen(X)[1]) == 1
-
-    def test_twice_is_the_same(self):
-        X, _ = clear(0.5)
-        np.random.seed(1)  # noqa: NPY002 - it draws from generators of its own
-        one, other = chosen(X)[0], chosen(X)[0]
-        assert one.criteria == other.criteria
-        np.testing.assert_array_equal(one.mixture.means, other.mixture.means)
 
 
 class TestAsked:
@@ -136,29 +114,6 @@ class TestAsked:
             choice, _ = chosen(X, min_size=min_size)
             assert choice.mixture.n_components == found
             assert min(np.bincount(p).min() for p in choice.partitions) >= min_size
-
-    @pytest.mark.parametrize("rank", [1, 2, 4, 10])
-    def test_rank(self, rank):
-        X, _ = clear(0.2)
-        choice, _ = chosen(X, rank=rank)
-        assert choice.subspace.rank == rank
-        assert choice.mixture.means.shape[1] == rank
-
-    def test_neighbours(self):
-        X, y = clear()
-        for n_neighbors in (1, 5, 10_000):
-            _, labels = chosen(X, n_neighbors=n_neighbors)
-            assert adjusted_rand_score(y, labels) == 1
-
-    def test_to_be_told(self):
-        told = []
-        X, _ = clear(p=6)  # few columns, so that the search is not repeated
-        choice, _ = chosen(X, progress=lambda stage, done, total=None, **values: told.append((stage, values)))
-        compared = [-values["objective"] for stage, values in told if stage == "comparing partitions"]
-        best = max(compared)  # after a few rounds; the best gains a little more
-        assert best <= choice.criteria[choice.chosen] + 1e-6
-        assert best > choice.criteria[choice.chosen] - 0.05 * np.ptp(choice.criteria)
-        assert any("merge tree of 120 rows" in stage for stage, _ in told)
 
 
 class TestPoorTables:
@@ -209,41 +164,18 @@ class TestPoorTables:
             X = np.hstack([rng.normal(size=(80, 3)), np.ones((80, p - 3))])
             assert chosen(X)[0].mixture.n_components == 1
 
-    @pytest.mark.parametrize("p", [3, 8])
-    def test_few_rows_repeated(self, p):
-        y = np.repeat(np.arange(3), 20)
-        X = np.random.default_rng(5).normal(size=(3, p))[y]
-        choice, labels = chosen(X)
-        assert adjusted_rand_score(y, labels) == 1
-        np.testing.assert_allclose(choice.completed(as_entries(X), np.eye(3)[labels]), X, atol=0.1)
 
-    def test_each_row_twice(self):
-        X, y = clear(0.3, size=20)
-        _, labels = chosen(np.vstack([X, X]))
-        assert adjusted_rand_score(np.append(y, y), labels) == 1
-        np.testing.assert_array_equal(labels[: len(X)], labels[len(X) :])
-
-    def test_a_column_nobody_saw(self):
-        X, y = two((60, 5))
-        X[:, 1] = np.nan
-        assert adjusted_rand_score(y, chosen(X)[1]) == 1
-
-
-def test_interruption_gives_the_best_so_far(monkeypatch):
+def test_interruption_gives_the_best_so_far():
     X, y = clear(0.3)
-    compared = {}
 
-    def interrupt_after_four(evidence, mixture, **kwargs):  # which are judged in any order
-        if mixture.n_components > 4:
+    def interrupt_after_four(stage, done, total=None, **values):
+        if stage == "comparing partitions" and done == 4:
             raise KeyboardInterrupt
-        compared[mixture.n_components] = criterion(evidence, mixture, **kwargs)
-        return compared[mixture.n_components]
 
-    monkeypatch.setattr("fusewise.automatic._comparison.criterion", interrupt_after_four)
     with pytest.warns(ConvergenceWarning, match="this is the best of 4 partitions compared"):
-        choice = choose(as_entries(X), rank=6)
-    assert choice.criteria == tuple(compared[k] for k in (1, 2, 3, 4))
-    assert choice.chosen == int(np.argmax(choice.criteria))
+        choice = choose(as_entries(X), rank=6, progress=interrupt_after_four)
+    assert len(choice.criteria) == 4
+    assert choice.criteria[choice.chosen] == max(choice.criteria)
     assert adjusted_rand_score(y, choice.classify(as_entries(X)).labels) == 1
 
 
@@ -266,26 +198,6 @@ class TestSample:
         assert chosen(X, min_size=150)[0].n_clusters == 2
 
 
-def test_a_search_may_end_once_enough_groups_are_best(monkeypatch):
-    # 16 clusters ask for all the room there is as soon as 13 are seen: the first look need not go on to 25.
-    X, _, _ = make_clusters(16, 40, 20, noise=0.02, random_state=0)
-    counts = []
-
-    class Counted(Comparison):
-        def __call__(self, partitions, **how):
-            found = super().__call__(partitions, **how)
-            counts.append((len(found[0]), how.get("until")))
-            return found
-
-    monkeypatch.setattr("fusewise.automatic._search.Comparison", Counted)
-    choice = choose(as_entries(hide_entries(X, 0.1, random_state=0)))
-    assert choice.n_clusters == 16
-    assert choice.subspace.rank == 12
-    assert counts[0] == (13, 13)
-    assert counts[1][0] >= 16
-    assert counts[1][1] is None
-
-
 @pytest.mark.parametrize("n_columns", [8, 16])
 def test_a_table_without_direction_is_looked_at_whole(n_columns):
     """Columns made uncorrelated and equal: any six directions are as good as any other six."""
@@ -296,11 +208,6 @@ def test_a_table_without_direction_is_looked_at_whole(n_columns):
     found = choose(as_entries(X))
     assert found.subspace.rank == n_columns
     assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
-
-
-def test_few_rows_are_not_explained_by_as_many_dimensions():
-    X = np.random.default_rng(0).standard_normal((9, 10))
-    assert choose(as_entries(X)).subspace.rank == 6
 
 
 @pytest.mark.parametrize(("n_clusters", "hidden"), [(40, 0.0), (40, 0.2), (100, 0.2)])

@@ -7,7 +7,7 @@ from fusewise.automatic import Smooth, choose
 from fusewise.automatic._clusters import AxisMixture, Clusters
 from fusewise.automatic._columns import ColumnMixture, fit_columns
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._mixture import TAIL, Mixture, one_of_each, probabilities
+from fusewise.automatic._mixture import TAIL, Mixture, probabilities
 from fusewise.automatic._units import LevelBlock
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
@@ -31,21 +31,6 @@ def table(correlated, hidden, seed=0, n=300):
 @pytest.mark.parametrize(("correlated", "kind"), [(False, ColumnMixture), (True, AxisMixture)])
 def test_the_likelier_model_is_kept(correlated, kind, hidden):
     assert isinstance(choose(table(correlated, hidden), n_clusters=3).clusters.parts[0], kind)
-
-
-def test_one_cluster_lies_along_axes():
-    assert isinstance(choose(table(False, 0.2), n_clusters=1).clusters.parts[0], AxisMixture)
-
-
-def test_along_axes_says_what_its_mixture_says():
-    choice = choose(table(True, 0.4), n_clusters=3)
-    rows = choice.units.applied(table(True, 0.4))
-    densities, distances, dimensions = choice.clusters.log_densities(rows)
-    evidence = Evidence.of(choice.subspace, rows)
-    expected = choice.mixture.log_densities(evidence)
-    np.testing.assert_allclose(densities, expected[0])
-    np.testing.assert_allclose(distances, expected[1])
-    np.testing.assert_array_equal(dimensions, evidence.dimensions)
 
 
 def test_joined_clusters_are_sums_of_their_components():
@@ -73,12 +58,6 @@ MANY = 20_000
 
 def repeated(row):
     return as_entries(np.repeat(np.array([row], float), MANY, axis=0))
-
-
-def test_one_of_each_has_the_probabilities():
-    probabilities = np.array([0.1, 0.0, 0.6, 0.3])
-    found = one_of_each(np.repeat(probabilities[None], MANY, axis=0), np.random.default_rng(0))
-    np.testing.assert_allclose(np.bincount(found, minlength=4) / MANY, probabilities, atol=0.01)
 
 
 @pytest.fixture(scope="module")

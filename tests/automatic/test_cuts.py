@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic._choosing import choose
 from fusewise.automatic._cuts import Scores, best_cuts, branches, cut, grow, labels_of
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import TAIL
@@ -17,7 +16,6 @@ from fusewise.automatic._mixture_fit import describe
 from fusewise.automatic._rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
-from fusewise.subspace import Subspace
 
 
 def placed(X):
@@ -77,18 +75,6 @@ def test_no_other_partition_along_the_tree_is_better(price):
     assert cut(tree, rows, shape, common, price) == sorted(int(shape.top[k]) for k in best)
 
 
-def test_rows_that_join_singly_belong_to_the_branch_they_join():
-    X, _ = make_blobs(90, 2, centers=3, random_state=1)
-    _, tree = placed(X)
-    shape = branches(tree, tree.sizes >= 10)
-    assert shape.top[shape.root] == 2 * tree.n_points - 2  # all rows
-    for k, node in enumerate(shape.top):
-        if shape.left[k] >= 0:
-            sides = [set(tree.members(int(shape.top[side]))) for side in (shape.left[k], shape.right[k])]
-            assert not sides[0] & sides[1]
-            assert sides[0] | sides[1] <= set(tree.members(int(node)))
-
-
 @pytest.mark.parametrize("hidden", [0.0, 0.1])
 def test_as_many_groups_as_there_are_blobs(hidden):
     X, y = make_blobs(1500, 6, centers=50, center_box=(-20, 20), random_state=0)
@@ -97,55 +83,3 @@ def test_as_many_groups_as_there_are_blobs(hidden):
     labels = labels_of(tree, nodes, rows.places)
     assert abs(len(nodes) - 50) <= 2
     assert adjusted_rand_score(y, labels) > (0.97 if not hidden else 0.9)
-
-
-def test_one_group_is_not_cut(rng):
-    rows, tree = placed(rng.standard_t(5, (800, 3)))
-    assert len(best_cuts(tree, rows, tree.sizes >= 5, lambda labels: describe(rows, labels))) == 1
-
-
-def test_looking_at_some_rows_of_large_branches_decides_as_all_do(monkeypatch):
-    X, _ = make_blobs(2000, 3, centers=8, random_state=2)
-    rows, tree = placed(X)
-    shape = branches(tree, tree.sizes >= 5)
-    some = cut(tree, rows, shape, 0.02 * np.eye(3), 30.0)
-    monkeypatch.setattr("fusewise.automatic._cuts.LOOKED_AT", 10**6)
-    assert cut(tree, rows, shape, 0.02 * np.eye(3), 30.0) == some
-
-
-def rows_of(X):
-    p = X.shape[1]
-    return Rows.of(Evidence.of(Subspace(np.zeros(p), np.eye(p), np.ones(p), 1e-4), as_entries(X)), np.ones(p))
-
-
-def half_known(n=60, seed=0):
-    X = np.random.default_rng(seed).normal(size=(n, 3))
-    X[::3, 0], X[::3, 1] = np.nan, np.nan
-    X[1::6, 2] = np.nan
-    return X
-
-
-def test_some_of_the_rows_are_what_they_were():
-    rows = rows_of(half_known())
-    which = np.arange(1, 60, 3)
-    some, order = rows.some(which)
-    np.testing.assert_array_equal(np.sort(order), which)
-    np.testing.assert_array_equal(some.places, rows.places[order])
-    np.testing.assert_allclose(np.sort(some.evidence.constant), np.sort(rows.evidence.constant[which]))
-
-
-def stretched(seed, hidden=0.2):
-    """Three long groups side by side; a row with one of its two entries may belong to any of them."""
-    X, y = make_blobs(500, random_state=seed)
-    X = X @ [[0.6, -0.6], [-0.4, 0.8]]
-    X[np.random.default_rng(30).random(X.shape) < hidden] = np.nan
-    seen = ~np.isnan(X).all(axis=1)
-    return X[seen], y[seen]
-
-
-@pytest.mark.parametrize("n_clusters", [2, 3, 5])
-def test_as_many_clusters_as_asked_for(n_clusters):
-    X, _ = stretched(171)
-    found = choose(as_entries(X), n_clusters=n_clusters)
-    assert found.n_clusters == n_clusters
-    assert [mixture.n_components for mixture in found.mixtures] == list(range(1, n_clusters + 1))

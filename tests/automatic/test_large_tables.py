@@ -3,7 +3,6 @@
 import gc
 import pickle
 import weakref
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from sklearn.metrics import adjusted_rand_score
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.automatic import _sample as sample
-from fusewise.automatic._columns import ColumnMixture, fit_columns
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._rows import fit_axes
 from fusewise.datasets import hide_entries, make_clusters
@@ -24,11 +22,9 @@ from fusewise.observations import (
     SparseEntries,
     StreamedEntries,
     as_entries,
-    as_sparse_entries,
 )
 from fusewise.observations import _conversion as reading
 from fusewise.observations import _streamed as blocks
-from fusewise.subspace import fit_subspace
 
 
 @pytest.fixture
@@ -131,21 +127,6 @@ class TestTheSameResults:
         for given in (stored(X), ArrayBlocks(X)):
             np.testing.assert_array_equal(plain.fit(given).labels_, wanted)
 
-    @pytest.mark.parametrize("dtype", [float, complex])
-    def test_evidence_and_independent_columns(self, dtype):
-        X, y = clusters(0.6, dtype)
-        one, other = as_entries(X), as_sparse_entries(stored(X))
-        axes = fit_subspace(one, rank=3)
-        ours, theirs = Evidence.of(axes, other), Evidence.of(axes, one)
-        for name in ("vector", "constant", "places", "dimensions"):
-            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-7, atol=1e-8)
-        posterior = 0.9 * np.eye(3)[y] + 0.1 / 3
-        thin, thick = fit_columns(other, posterior, 3), fit_columns(one, posterior, 3)
-        np.testing.assert_allclose(thin.centers, thick.centers, atol=1e-9)
-        np.testing.assert_allclose(thin.variances, thick.variances, rtol=1e-6)
-        for ours, theirs in zip(thin.log_densities(other), thick.log_densities(one), strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
-
 
 class TestNearlyEmpty:
     def test_columns_are_fitted_to_more_rows_than_the_sample(self, monkeypatch):
@@ -156,36 +137,6 @@ class TestNearlyEmpty:
         assert model.n_clusters_ == 3
         assert adjusted_rand_score(y, model.labels_) > 0.9
         assert len(model.path_.rows) == 500
-        monkeypatch.setattr(sample, "ENTRIES_PER_COLUMN", 0)
-        assert adjusted_rand_score(y, FusionClustering().fit(X).labels_) < 0.5
-
-    def test_no_more_rows_than_fit(self):
-        def drawn(entries, row_length=10.0):
-            counts = np.full(50, entries)
-            table = SimpleNamespace(
-                n_seen=20_000, n_stored=20_000 * row_length, shape=(20_000, 50), column_counts=counts
-            )
-            return sample.samples(table, sample.SAMPLE, 0)
-
-        rows, many = drawn(100)
-        assert len(rows) == sample.SAMPLE
-        assert len(many) == 20_000
-        rows, many = drawn(100, sample.MOST_NUMBERS / 6000)
-        assert 6000 <= len(many) <= 6000 + sample.SAMPLE
-        assert set(rows) <= set(many)
-        assert len(drawn(2000)[1]) < 10_000
-        rows, many = drawn(20_000)
-        assert many is rows
-
-    def test_nothing_is_made_dense(self, large, monkeypatch):
-        def refuse(self):
-            raise AssertionError("made dense")
-
-        monkeypatch.setattr(sample, "SAMPLE", 300)
-        monkeypatch.setattr(SparseEntries, "dense", refuse)
-        X, _ = tastes(1500, 200, 8)
-        model = FusionClustering().fit(X)
-        np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
 @pytest.mark.filterwarnings("ignore:row 5 has no observed entry")
@@ -221,19 +172,6 @@ class TestWhatIsKept:
         assert "labels_" in dir(model)  # which asks for every attribute of the class
         assert "<svg" not in model._repr_html_inner()
 
-    def test_columns_and_rows_that_tell_nothing(self):
-        X, _ = clusters()
-        X[:, 3] = np.nan
-        X[~np.isnan(X[:, 6]), 6] = 4.5
-        for given in (stored(X), ArrayBlocks(X)):
-            with pytest.warns(DataWarning) as caught:
-                model = FusionClustering().fit(given)
-            said = " ".join(str(warning.message) for warning in caught)
-            for part in ("row 5 has no observed", "column 3 has no observed", "column 6 has the same value"):
-                assert part in said
-            assert model.labels_[5] == -1
-            assert model.confidence_[5] == 0
-
     @pytest.mark.parametrize("given", [stored, ArrayBlocks])
     def test_some_rows_are_filled_from_the_clusters(self, given):
         X, _ = clusters()
@@ -246,19 +184,6 @@ class TestWhatIsKept:
         truth = make_clusters(3, [60, 40, 30], 10, noise=0.1, random_state=0)[0][rows]
         # the noise is 0.1: none could do better
         assert np.sqrt(np.mean((filled - truth)[holes] ** 2)) < 0.15
-
-
-def test_independent_columns_of_a_sparse_table():
-    X, y = tastes(3000, 60, 12)
-    posterior = 0.9 * np.eye(3)[y] + 0.1 / 3
-    found = fit_columns(as_sparse_entries(X), posterior, 4)
-    assert isinstance(found, ColumnMixture)
-    mask = X.toarray() != 0
-    for k in range(3):
-        rows = y == k
-        means = X[rows].toarray().sum(axis=0) / mask[rows].sum(axis=0)
-        # 3000 x 12 / 60 / 3 = 200 entries of variance 1 each, and one at the column's mean
-        np.testing.assert_allclose(found.centers[k], means, atol=0.3)
 
 
 def test_what_is_known_of_a_block_of_rows_is_let_go_of_with_it():

@@ -4,29 +4,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.automatic import _mixture as module
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import (
     TAIL,
     Mixture,
-    Seen,
     Spreads,
     _information,
     _pulled,
     _seen,
-    _solved,
     em_step,
     evaluate,
     fisher_step,
     row_weights,
 )
 from fusewise.automatic._mixture_fit import fit_groups
-from fusewise.kernels import LANES, SMALL, few, shifted_inverses
-from fusewise.kernels import _compiling as compiling
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
-
-pytestmark = pytest.mark.usefixtures("small")
 
 N, P = 12, 6
 
@@ -94,6 +87,7 @@ def case(request):
     return subspace, entries, rng.normal(size=r), spread_of(rng, r)
 
 
+@pytest.mark.usefixtures("small")
 class TestEvidence:
     def test_likelihood_of_given_coordinates(self, case):
         subspace, entries, v, _ = case
@@ -104,21 +98,15 @@ class TestEvidence:
             assert found[i] == pytest.approx(stats.multivariate_normal.logpdf(x, mean, covariance))
         assert found[-1] == 0
 
-    def test_marginal_is_the_gaussian_of_the_observed_entries(self, case):
+    @pytest.mark.parametrize("full_rank", [True, False])
+    def test_marginal_is_the_gaussian_of_the_observed_entries(self, case, full_rank):
         subspace, entries, mu, spread = case
-        found = marginal_densities(Evidence.of(subspace, entries).together, mu[None], spread[None])
-        for i in range(N - 1):
-            x, mean, covariance, _ = seen_law(subspace, entries, i, mu, spread)
-            assert found[i] == pytest.approx(stats.multivariate_normal.logpdf(x, mean, covariance), rel=1e-7)
-        assert found[-1] == pytest.approx(0, abs=1e-12)
-
-    def test_marginal_with_a_spread_of_less_than_full_rank(self, case):
-        subspace, entries, mu, spread = case
-        spread = np.outer(spread[0], spread[0])
+        spread = spread if full_rank else np.outer(spread[0], spread[0])
         found = marginal_densities(Evidence.of(subspace, entries).together, mu[None], spread[None])
         for i in range(N - 1):
             x, mean, covariance, _ = seen_law(subspace, entries, i, mu, spread)
             assert found[i] == pytest.approx(stats.multivariate_normal.logpdf(x, mean, covariance), rel=1e-6)
+        assert found[-1] == pytest.approx(0, abs=1e-9)
 
     def test_places_are_least_squares_and_dimensions_are_ranks(self, case):
         subspace, entries, mu, spread = case
@@ -129,58 +117,6 @@ class TestEvidence:
             assert e.dimensions[i] == np.linalg.matrix_rank(Q)
         assert e.dimensions[-1] == 0
         assert np.all(e.places[:, -1] == 0)
-
-    def test_each_row_with_the_spread_of_its_group(self, case):
-        subspace, entries, mu, spread = case
-        e = Evidence.of(subspace, entries)
-        spreads = np.array([spread, 3 * np.eye(len(mu))])
-        labels = np.arange(N) % 2
-        means = np.array([mu, -mu])
-        groups = e.grouped(labels, 2)
-        found = marginal_densities(groups, means, spreads)
-        each = [marginal_densities(e.together, m[None], s[None]) for m, s in zip(means, spreads, strict=True)]
-        np.testing.assert_allclose(found, np.array(each)[labels, np.arange(N)], rtol=1e-10, atol=1e-10)
-        np.testing.assert_array_equal(groups.group, labels[groups.order])
-        np.testing.assert_array_equal(groups.begin, [0, N // 2, N])
-        assert groups.pattern_begin[-1] == groups.evidence.precision.shape[2]
-
-    def test_rows_may_be_asked_for_more_than_once(self, case):
-        subspace, entries, mu, spread = case
-        e = Evidence.of(subspace, entries)
-        rows = np.array([3, 0, 3, 5, 3])
-        found = marginal_densities(e.grouped(np.array([0, 0, 0, 0, 1]), 2, rows), [mu, mu], np.array([spread, spread]))
-        np.testing.assert_allclose(found, marginal_densities(e.together, mu[None], spread[None])[rows], rtol=1e-12)
-
-    @pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
-    @pytest.mark.parametrize("small", [True, False])
-    def test_inverses_in_blocks_of_any_length(self, n, small):
-        rng = np.random.default_rng(n)
-        half = rng.normal(size=(n, 4, 3))
-        precision = np.ascontiguousarray((half.transpose(0, 2, 1) @ half).transpose(1, 2, 0))
-        factors = np.tril(rng.normal(size=(2, 3, 3)))
-        first = n // 3
-        inverse, log_det, root = shifted_inverses(
-            precision, np.ascontiguousarray(factors.transpose(1, 2, 0)), np.array([0, first, n]), True, small
-        )
-        for u in range(n):
-            L = factors[int(u >= first)]
-            B = np.eye(3) + L.T @ precision[:, :, u] @ L
-            np.testing.assert_allclose(inverse[:, :, u], np.linalg.inv(B), rtol=1e-8, atol=1e-12)
-            np.testing.assert_allclose(root[:, :, u].T @ root[:, :, u], np.linalg.inv(B), rtol=1e-8, atol=1e-12)
-            assert log_det[u] == pytest.approx(np.linalg.slogdet(B)[1])
-
-    def test_rows_with_the_same_holes_share_a_pattern(self):
-        # 20 columns: patterns that differ only beyond the first two bytes are told apart.
-        rng = np.random.default_rng(0)
-        mask = np.repeat(rng.uniform(size=(5, 20)) < 0.5, 3, axis=0)
-        mask[12:] = mask[0]
-        mask[12:, 19] = ~mask[0, 19]
-        order = rng.permutation(15)
-        entries = as_entries(np.where(mask, 1.0, np.nan)[order])
-        e = Evidence.of(subspace_of(rng, 3, p=20), entries)
-        assert e.precision.shape == (3, 3, 5)
-        same = np.all(mask[order][:, None] == mask[order], axis=2)
-        np.testing.assert_array_equal(e.pattern[:, None] == e.pattern, same)
 
     def test_posterior_is_gaussian_conditioning(self, case):
         subspace, entries, mu, _ = case
@@ -195,24 +131,13 @@ class TestEvidence:
         np.testing.assert_allclose(covariances[-1], prior, atol=1e-12)
 
 
+@pytest.mark.usefixtures("small")
 class TestDensities:
     @staticmethod
     def mixture(rng, r, k=2):
         spreads = np.array([spread_of(rng, r) for _ in range(k)])
         shares = np.arange(1.0, k + 1) / np.arange(1, k + 1).sum()
         return Mixture(rng.normal(size=(k, r)), spreads, shares, "full", 0.0, 0.0)
-
-    def test_light_tails_are_gaussian(self, case, monkeypatch):
-        # At 1e7 degrees of freedom a Student's law is the Gaussian to within d² / nu.
-        monkeypatch.setattr(module, "TAIL", 1e7)
-        subspace, entries, mu, _ = case
-        mixture = self.mixture(np.random.default_rng(1), len(mu))
-        densities, _ = mixture.log_densities(Evidence.of(subspace, entries))
-        for k in range(2):
-            for i in range(N - 1):
-                x, mean, covariance, _ = seen_law(subspace, entries, i, mixture.means[k], mixture.spreads[k])
-                expected = np.log(mixture.shares[k]) + stats.multivariate_normal.logpdf(x, mean, covariance)
-                assert densities[i, k] == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
     @pytest.mark.parametrize("complex_", [False, True])
     def test_student_of_the_observed_entries_where_coordinates_span_the_table(self, complex_):
@@ -229,22 +154,6 @@ class TestDensities:
                 assert distances[i, k] == pytest.approx((x - mean) @ np.linalg.solve(covariance, x - mean), rel=1e-6)
         np.testing.assert_allclose(densities[-1], np.log(mixture.shares), atol=1e-6)  # a row with nothing observed
         np.testing.assert_allclose(distances[-1], 0, atol=1e-6)
-
-    def test_rows_of_many_patterns_are_as_rows_of_few(self):
-        # More patterns of holes than are worked on at once.
-        rng = np.random.default_rng(4)
-        X = rng.normal(size=(5 * LANES // 2, 12))
-        X[rng.random(X.shape) < 0.4] = np.nan
-        subspace = Subspace(np.zeros(12), np.linalg.qr(rng.normal(size=(12, 5)))[0], np.ones(5), 0.5)
-        mixture, few = self.mixture(rng, 5), np.array_split(np.arange(len(X)), 20)
-        evidence = Evidence.of(subspace, as_entries(X))
-        assert evidence.precision.shape[2] > 2 * LANES
-        for found, *parts in zip(
-            mixture.log_densities(evidence),
-            *(mixture.log_densities(Evidence.of(subspace, as_entries(X[rows]))) for rows in few),
-            strict=True,
-        ):
-            np.testing.assert_allclose(found, np.concatenate(parts), rtol=1e-5, atol=1e-5)
 
     def test_conditional_is_gaussian_conditioning(self, case):
         subspace, entries, mu, _ = case
@@ -342,23 +251,6 @@ def test_information_is_the_variance_of_the_score(rng):
         assert np.square(scores).mean() == pytest.approx(expected, rel=0.04)
 
 
-@pytest.mark.parametrize("n", [0.0, 3.0, 400.0])
-def test_the_step_solves_its_equations(rng, n):
-    gradient, known = symmetric(rng), np.linalg.inv(np.eye(R) + spread_of(rng, R))
-    a, b = _information(R)
-    x = _solved(gradient, known, n)
-    left = n * (a * known @ x @ known - b * np.trace(known @ x) * known) + (R + 2) * x
-    np.testing.assert_allclose(left, gradient, atol=1e-8)
-
-
-def test_groups_are_solved_for_one_by_one(rng):
-    gradients, sizes = symmetric(rng, 4), np.array([1.0, 5.0, 50.0, 500.0])
-    known = np.array([np.linalg.inv(np.eye(R) + spread_of(rng, R)) for _ in range(4)])
-    together = _solved(gradients, known, sizes)
-    for k in range(4):
-        np.testing.assert_allclose(together[k], _solved(gradients[k], known[k], sizes[k]), atol=1e-10)
-
-
 @pytest.mark.parametrize("family", ["scale", "full"])
 def test_both_steps_rest_at_the_same_place(rng, family):
     evidence, labels = table(rng, 0.05)
@@ -373,27 +265,6 @@ def test_both_steps_rest_at_the_same_place(rng, family):
         return spreads.each
 
     np.testing.assert_allclose(settled(fisher_step, 60), settled(em_step, 2000), rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("family", ["scale", "full"])
-def test_no_step_is_too_long_or_leaves_the_positive_ones(rng, family):
-    now = Spreads(np.array([np.eye(R), 2 * np.eye(R)]), np.eye(R))
-    for scatter in (1e6, 0.0):
-        seen = Seen(scatter * np.array([np.eye(R), np.eye(R)]), np.array([np.eye(R), np.eye(R)]), np.array([9.0, 9.0]))
-        step = fisher_step(now, seen, np.eye(R), family)
-        for before, after in ((now.each, step.each), (now.common[None], step.common[None])):
-            ratios = np.linalg.eigvalsh(np.linalg.solve(before, after))
-            most = 9.0 if family == "scale" and len(before) == 2 else 3.0  # size and shape have a step each
-            assert ratios.min() > 1 / most - 1e-6
-            assert ratios.max() < most + 1e-6
-
-
-def test_a_direction_that_no_row_determines_stays_at_the_origin(rng):
-    X = rng.normal(size=(300, R)) + 5
-    X[:, 2] = np.nan
-    evidence = Evidence.of(Subspace(np.zeros(R), np.eye(R), np.ones(R), 0.01), as_entries(X))
-    found = evaluate(evidence.together, np.eye(R)[None], np.ones(300), np.ones(300), renew=False)
-    np.testing.assert_allclose(found.means[0], [X[:, 0].mean(), X[:, 1].mean(), 0], atol=1e-6)
 
 
 @pytest.mark.parametrize("family", ["scale", "full"])
@@ -419,11 +290,3 @@ def test_likelihoods_do_not_depend_on_the_coordinates(rng):
     turned = Mixture(means @ undone.T, undone @ spreads @ undone.T, shares, "full", 0.0, 0.0)
     for one, other in zip(turned.log_densities(evidence.turned(factor)), here, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
-
-
-def test_few_rows_are_left_to_numpy_until_loops_are_at_hand(monkeypatch):
-    monkeypatch.setattr(compiling._watch, "at_hand", False)
-    assert few(SMALL)
-    assert not few(SMALL + 1)
-    compiling._watch.numba()
-    assert not few(1)

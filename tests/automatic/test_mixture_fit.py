@@ -2,21 +2,17 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, stats
 
-from fusewise.automatic import _mixture_fit as module
 from fusewise.automatic._comparison import Comparison, best_of
 from fusewise.automatic._criterion import criterion
 from fusewise.automatic._cuts import grow, partitions
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import TAIL, soften
-from fusewise.automatic._mixture_fit import FIRST_ROUNDS, PartitionFit, describe, fit_groups
+from fusewise.automatic._mixture_fit import fit_groups
 from fusewise.automatic._rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
-
-pytestmark = pytest.mark.usefixtures("small")
 
 PAIR = np.array([[1.0, 0.5], [0.5, 0.8]]), np.array([[2.0, -0.9], [-0.9, 1.5]])
 CENTRES = np.array([[0.0, 0.0], [3.0, -2.0]])
@@ -57,40 +53,6 @@ def normal(rng, size):
     return rng.standard_normal((size, 2))
 
 
-@pytest.mark.parametrize("family", ["scale", "full"])
-@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 15])
-def test_the_fit_is_that_of_the_components_returned(family, rounds, monkeypatch):
-    # Wherever the rounds end: a step that was not tried yet is not taken, one that failed neither.
-    monkeypatch.setattr(module, "ROUNDS", rounds)
-    X, labels = groups_of(PAIR, student, (60, 90), hidden=0.3)
-    fit = fitted(X, labels, family, guess=50.0)
-    densities, _ = fit.log_densities(seen(X))
-    assert fit.fit == pytest.approx(densities[np.arange(len(X)), labels].sum(), rel=1e-7)
-
-
-@pytest.mark.parametrize("family", ["scale", "full"])
-def test_more_rounds_never_fit_worse(family, monkeypatch):
-    X, labels = groups_of(PAIR, student, (60, 90), hidden=0.3)
-    fits = []
-    for rounds in range(1, 16):
-        monkeypatch.setattr(module, "ROUNDS", rounds)
-        fits.append(fitted(X, labels, family, guess=50.0).fit)
-    assert np.diff(fits).min() >= -1e-9
-    assert fits[-1] > fits[0] + 1
-
-
-def gaussian_shrinkage(r):
-    """c with Sigma = c Cov, where a Student's fit to Gaussian data settles: E[w d²] = r, d² ~ chi²_r / c."""
-
-    def excess(c):
-        def weighed(q):
-            return (TAIL + r) / (TAIL + q / c) * q / c * stats.chi2.pdf(q, r)
-
-        return integrate.quad(weighed, 0, np.inf)[0] - r
-
-    return optimize.brentq(excess, 0.2, 1.0, xtol=1e-6)
-
-
 class TestFit:
     # 4000 rows: standard errors of about 0.02 in a mean and 3% in a spread. Five of them are allowed.
     SIZES = (4000, 4000)
@@ -116,42 +78,11 @@ class TestFit:
         assert ratio[0, 0] == pytest.approx(4, rel=0.2)
 
     @pytest.mark.parametrize("family", ["scale", "full"])
-    def test_gaussian_groups_keep_their_shape(self, family):
-        # A Student's fit to Gaussian rows is theirs, smaller by a factor that quadrature gives.
-        shapes = PAIR[0], 2 * PAIR[0]
-        fit = fitted(*groups_of(shapes, normal, self.SIZES), family)
-        means, spreads = in_the_table(fit)
-        np.testing.assert_allclose(means, CENTRES, atol=0.15)
-        for spread, shape in zip(spreads, shapes, strict=True):
-            np.testing.assert_allclose(spread, gaussian_shrinkage(2) * shape, atol=0.1 * np.trace(shape))
-
-    @pytest.mark.parametrize("family", ["scale", "full"])
     def test_fit_is_the_classification_likelihood(self, family):
         X, labels = groups_of(PAIR, student, (60, 90), 0.3)
         fit = fitted(X, labels, family)
         own = fit.log_densities(seen(X))[0][np.arange(150), labels]
         assert fit.fit == pytest.approx(own.sum(), rel=1e-7)
-
-    @pytest.mark.parametrize("family", ["scale", "full"])
-    def test_names_and_order_do_not_matter(self, family):
-        X, labels = groups_of(PAIR, student, (60, 90), 0.3)
-        one = fitted(X, labels, family)
-        other = fitted(X, 1 - labels, family)
-        order = np.random.default_rng(0).permutation(150)
-        third = fitted(X[order], labels[order], family)
-        for same, names in ((other, [1, 0]), (third, [0, 1])):
-            assert same.fit == pytest.approx(one.fit)
-            assert same.complexity == one.complexity
-            np.testing.assert_allclose(same.means[names], one.means, atol=1e-8)
-            np.testing.assert_allclose(same.spreads[names], one.spreads, atol=1e-8)
-            np.testing.assert_allclose(same.shares[names], one.shares)
-
-    @pytest.mark.parametrize("family", ["scale", "full"])
-    def test_the_first_guess_hardly_matters(self, family):
-        X, labels = groups_of(PAIR, student, (200, 200), 0.3)
-        near, far = (fitted(X, labels, family, guess) for guess in (1.0, 3.0))
-        assert near.fit == pytest.approx(far.fit, abs=0.01 * abs(near.fit))
-        np.testing.assert_allclose(near.spreads, far.spreads, atol=0.1)
 
     @pytest.mark.parametrize("family", ["scale", "full"])
     def test_a_group_of_one_row_has_a_spread(self, family):
@@ -166,19 +97,6 @@ class TestFit:
         far = np.vstack([X, [100.0, 0.0]])
         without, with_it = (fitted(each, np.zeros(len(each), np.intp), "scale") for each in (X, far))
         assert np.abs(with_it.means - without.means).max() < 0.1
-
-    @pytest.mark.parametrize("family", ["scale", "full"])
-    def test_a_direction_without_variance_does_not_disturb_the_others(self, family):
-        # A third column that is constant, known to 1e-5: means along the others are as without it.
-        X, labels = groups_of(PAIR, normal, (60, 60))
-        tiny = np.diag([1.0, 1.0, 1e-9])
-        space = Subspace(np.append(PLANE.mean, 5.0), np.eye(3), np.ones(3), 1e-11)
-        evidence = Evidence.of(space, as_entries(np.column_stack([X, np.full(120, 5.0)])))
-        fit = fit_groups(evidence, labels, tiny, tiny, family)
-        expected = fit_groups(Evidence.of(Subspace(PLANE.mean, np.eye(2), np.ones(2), 1e-11), as_entries(X)),
-                              labels, np.eye(2), np.eye(2), family)  # fmt: skip
-        np.testing.assert_allclose(fit.means[:, :2], expected.means, atol=0.05)
-        np.testing.assert_allclose(fit.means[:, 2], 0, atol=1e-6)
 
     @pytest.mark.parametrize("family", ["scale", "full"])
     def test_no_spread_at_all(self, family):
@@ -208,20 +126,6 @@ class TestSoften:
         np.testing.assert_allclose(end.shares, [0.25, 0.75], atol=0.05)
         np.testing.assert_allclose(in_the_table(end)[0], [[0, 0], [3.5, 0]], atol=0.3)
         assert end.shares.sum() == pytest.approx(1)
-
-    def test_groups_far_apart_stay_as_they_are(self):
-        rng = np.random.default_rng(1)
-        X = np.concatenate([student(rng, 200), student(rng, 300) + 1000.0])
-        start = fitted(X, np.repeat([0, 1], [200, 300]), "full")
-        end = soften(seen(X), start, np.eye(2), 4)
-        np.testing.assert_allclose(end.means, start.means, atol=0.05)
-        np.testing.assert_allclose(end.shares, start.shares, atol=1e-3)
-
-    def test_no_rounds_change_nothing(self):
-        start = fitted(*groups_of(PAIR, student, (60, 90)), "scale")
-        end = soften(seen(groups_of(PAIR, student, (60, 90))[0]), start, np.eye(2), 0)
-        np.testing.assert_array_equal(end.means, start.means)
-        np.testing.assert_array_equal(end.spreads, start.spreads)
 
 
 class TestComplexity:
@@ -268,16 +172,6 @@ def in_full(rows, labels):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("hidden", [0.0, 0.3])
-def test_the_better_family_is_kept(seed, hidden):
-    _, rows, candidates = placed(4, hidden, seed)
-    for labels in candidates[:7]:
-        found, expected = describe(rows, labels), in_full(rows, labels)
-        assert found.family == expected.family
-        assert found.fit == expected.fit
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("hidden", [0.0, 0.3])
 def test_the_best_of_all_is_found_and_fitted_in_full(seed, hidden):
     table, rows, candidates = placed(5, hidden, seed, noise=0.3)
     compared, _ = Comparison(rows, table)(candidates)
@@ -288,12 +182,3 @@ def test_the_best_of_all_is_found_and_fitted_in_full(seed, hidden):
     for k in (0, best):
         assert compared[k].criterion == criteria[k]
     assert all(each.criterion <= most + 1 for each, most in zip(compared, criteria, strict=True))
-
-
-def test_rounds_add_up():
-    _, rows, candidates = placed(3, 0.3, 0)
-    fit = PartitionFit(rows, candidates[2])
-    while not fit.done:
-        fit.advance(FIRST_ROUNDS)
-    assert fit.left == 0
-    assert fit.mixture.fit == describe(rows, candidates[2]).fit

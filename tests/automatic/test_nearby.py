@@ -5,7 +5,6 @@ import pytest
 
 from fusewise.automatic._clusters import AxisMixture, Clusters
 from fusewise.automatic._columns import fit_columns
-from fusewise.automatic._labelling import classified
 from fusewise.automatic._mixture import Mixture, probabilities
 from fusewise.automatic._nearby import MANY, NEGLIGIBLE, nearby
 from fusewise.automatic._rows import fit_axes
@@ -57,13 +56,3 @@ def test_no_component_that_counts_is_left_out(case, kind):
     assert left_out.sum(axis=1).max() < NEGLIGIBLE
     np.testing.assert_allclose(near.dense(clusters.n_components), posterior, atol=NEGLIGIBLE)
     assert len(near.component) < 0.95 * densities.size  # some are
-
-
-@pytest.mark.parametrize("kind", ["axes", "beside"])
-def test_rows_are_labelled_as_by_all_densities(case, kind):
-    table, clusters = case[0], clusters_of(case, kind)
-    found = classified(clusters, table, posterior=True)
-    posterior = probabilities(clusters.log_densities(table)[0])[0]
-    np.testing.assert_array_equal(found.labels, posterior.argmax(axis=1))
-    np.testing.assert_allclose(found.sure, posterior.max(axis=1), atol=2 * NEGLIGIBLE)
-    assert classified(clusters, table, posterior=False).posterior is None

@@ -71,28 +71,6 @@ def test_categories_have_no_rare_clusters_and_that_is_said(rng):
     assert any("categories" in sentence for sentence in model.limits_)
 
 
-def of(rows, priorities):
-    n = len(rows)
-    return Surprises(np.array(priorities), np.array(rows), np.full(n, 0.5), np.zeros(n), np.zeros(n, int), n)
-
-
-def test_merging_samples_keeps_the_smallest_in_any_grouping(monkeypatch, rng):
-    monkeypatch.setattr(rare, "MOST", 5)
-    priorities = rng.random(30)
-    blocks = [of(range(k, k + 6), priorities[k : k + 6]) for k in range(0, 30, 6)]
-    left = blocks[0]
-    for block in blocks[1:]:
-        left = left.merged(block)
-    right = blocks[4]
-    for block in blocks[3::-1]:
-        right = block.merged(right)
-    for found in (left, right):
-        assert set(found.row) == set(np.argsort(priorities)[:6])
-        assert found.n_outlying == 30
-        assert set(found.in_order(30).row) == set(np.argsort(priorities)[:5])
-        assert found.in_order(30).left_out == np.sort(priorities)[5]
-
-
 def test_weights_estimate_the_number_of_all_rows(monkeypatch):
     monkeypatch.setattr(rare, "MOST", 2000)
     rows = np.arange(100_000)
@@ -103,13 +81,6 @@ def test_weights_estimate_the_number_of_all_rows(monkeypatch):
         inside = (found.tail >= low) & (found.tail < high)
         # as many as there are, within four standard errors
         assert found.weights[inside].sum() == pytest.approx(100_000 * (high - low), rel=4 / np.sqrt(inside.sum()))
-
-
-def test_uniform_numbers_depend_on_the_row_and_the_seed():
-    one = uniform(np.arange(100_000), 1)
-    np.testing.assert_array_equal(uniform(np.arange(50_000, 50_010), 1), one[50_000:50_010])
-    assert np.abs(np.histogram(one, 10, (0, 1))[0] - 10_000).max() < 500
-    assert abs(np.corrcoef(one, uniform(np.arange(100_000), 2))[0, 1]) < 0.02
 
 
 @pytest.mark.parametrize("kept", [[1, 1, 1, 1, 1, 1], [1, 1, 0.9, 0.5, 0.3, 0.2]])
@@ -132,10 +103,6 @@ def test_the_gain_of_a_valley_is_that_of_numerical_optimisation(counts, kept):
 
     falls_then_rises = max(best([-1] * (k - 1) + [0] + [1] * (5 - k)) for k in range(1, 6))
     assert valley_gain(counts, kept) == pytest.approx(falls_then_rises - best([1] * 5), abs=0.02)
-
-
-def test_rising_counts_have_no_valley():
-    assert valley_gain(np.array([0.0, 1, 1, 4, 9, 30]), np.ones(6)) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_sample_that_thins_out_is_no_valley():

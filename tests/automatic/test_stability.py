@@ -16,10 +16,6 @@ def test_similarities_are_those_of_sets():
     np.testing.assert_allclose(similarities(before, after, 3), by_hand)
 
 
-def test_a_cluster_without_a_drawn_row_has_no_similarity():
-    assert np.isnan(similarities(np.array([0, 0]), np.array([0, 1]), 2)[1]).all()
-
-
 def test_the_summary_of_two_draws_by_hand():
     labels = np.array([0, 0, 0, 1, 1, -1])
     sure = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.0, 1.0]])
@@ -34,13 +30,6 @@ def test_the_summary_of_two_draws_by_hand():
     np.testing.assert_allclose(found.confidence, [(0.8 + 0.9) / 2, 0.8, 0.2, (0.9 + 0.6) / 2, 1, 1])
     assert found.n_clusters == {2: 2}
     assert found.n_draws == 2
-
-
-def test_rows_that_were_never_drawn_have_no_share():
-    found = summarise(np.array([0, 0, 1]), [Refit(np.array([0, 1]), np.array([0, 0]), None)], 0.0)
-    np.testing.assert_array_equal(np.isnan(found.rows), [False, False, True])
-    assert np.isnan(found.clusters[1])
-    assert found.grades[1] == "never drawn"
 
 
 @pytest.mark.parametrize(("n", "size"), [(10, 5), (11, 5), (23, 4)])

@@ -9,7 +9,6 @@ from scipy import sparse
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from fusewise.automatic import _tree as module
 from fusewise.automatic._hints import NO_HINTS, Hints
 from fusewise.automatic._tree import (
     RIDGE,
@@ -18,19 +17,8 @@ from fusewise.automatic._tree import (
     join_heights,
     successors,
 )
-from fusewise.kernels._compiling import Loop
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
-
-
-@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
-def run(request, monkeypatch):
-    """Every property holds of the loop as Python runs it, and compiled."""
-    monkeypatch.setattr(module, "few", lambda n: request.param == "interpreted")
-    if request.param == "interpreted":
-        monkeypatch.setattr(
-            module, "_fuse_greedily", Loop(module._fuse_greedily.function, module._fuse_greedily.shapes)
-        )  # not compiled yet
 
 
 def quadratics(rng, n, r, rows=None):
@@ -189,27 +177,6 @@ def test_scipy_takes_the_linkage(density):
         assert theirs == {frozenset(tree.members(node)) for node in tree.partitions(1, k)[-1]}
 
 
-def test_members_and_sizes_of_every_node():
-    rng = np.random.default_rng(1)
-    tree = fusion_tree(quadratics(rng, 30, 2), graph(rng, 30, 0.2))
-    expected = [frozenset([i]) for i in range(30)] + joined_sets(tree)
-    for node, members in enumerate(expected):
-        assert frozenset(tree.members(node)) == members
-        assert len(tree.members(node)) == tree.sizes[node] == len(members)
-        if node >= 30:
-            left, right = tree.children(node)
-            assert expected[left] | expected[right] == members
-            assert not expected[left] & expected[right]
-
-
-def test_the_first_to_join_are_the_nearest_pair():
-    X = np.random.default_rng(2).normal(size=(50, 3))
-    tree = fusion_tree(points(X), complete(50))
-    distances = squareform(pdist(X)) + np.diag(np.full(50, np.inf))
-    assert set(tree.linkage[0, :2]) == set(np.unravel_index(distances.argmin(), distances.shape))
-    assert tree.linkage[0, 2] == pytest.approx(distances.min() ** 2 / 2, rel=1e-4)
-
-
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 1), (4, 7)])
 def test_the_rise_is_that_of_ward(a, b):
     rng = np.random.default_rng(a + b)
@@ -218,47 +185,6 @@ def test_the_rise_is_that_of_ward(a, b):
     (join,) = fusion_tree(groups, complete(2)).linkage
     ward = a * b / (a + b) * np.square(X.mean(axis=0) - Y.mean(axis=0)).sum()
     assert join[2] == pytest.approx(ward, rel=1e-4)
-
-
-def test_affinities_only_set_the_unit_of_lam():
-    rng = np.random.default_rng(3)
-    observations, pairs = quadratics(rng, 25, 2), graph(rng, 25, 0.6)
-    tenfold = NeighborPairs(25, pairs.first, pairs.second, 10 * pairs.affinity)
-    one, ten = fusion_tree(observations, pairs).linkage, fusion_tree(observations, tenfold).linkage
-    np.testing.assert_array_equal(ten[:, [0, 1, 3]], one[:, [0, 1, 3]])
-    np.testing.assert_allclose(10 * ten[:, 2], one[:, 2], rtol=1e-10)
-
-
-def test_points_that_no_edge_joins_fuse_as_if_every_two_were_joined():
-    rng = np.random.default_rng(4)
-    observations = quadratics(rng, 20, 2)
-    none = NeighborPairs.from_graph(sparse.csr_matrix((20, 20)))
-    joined = fusion_tree(observations, none).linkage, fusion_tree(observations, complete(20)).linkage
-    for joins in joined:
-        joins[:, :2].sort(axis=1)  # which of the two is named first is left open
-    np.testing.assert_allclose(*joined)
-
-
-def test_parts_that_no_edge_joins_fuse_last():
-    # Two parts on top of each other: only within them are there edges.
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(20, 2))
-    part = np.arange(20) % 2
-    pairs = NeighborPairs.from_graph(sparse.csr_matrix((part[:, None] == part).astype(float)))
-    tree = fusion_tree(points(X), pairs)
-    groups = {frozenset(tree.members(node)) for node in tree.partitions(1, 2)[1]}
-    assert groups == {frozenset(np.flatnonzero(part == k)) for k in (0, 1)}
-
-
-def test_where_points_come_from_does_not_matter():
-    # Of distances only: turning and shifting all points leaves the tree.
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(30, 3))
-    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    pairs = graph(rng, 30, 0.3)
-    one, other = fusion_tree(points(X), pairs).linkage, fusion_tree(points(X @ turn + 1), pairs).linkage
-    np.testing.assert_array_equal(one[:, [0, 1, 3]], other[:, [0, 1, 3]])
-    np.testing.assert_allclose(one[:, 2], other[:, 2], rtol=1e-3, atol=1e-4)
 
 
 class TestPartitions:
@@ -278,13 +204,6 @@ class TestPartitions:
             for node in fine:
                 assert sum(set(tree.members(node)) <= set(tree.members(other)) for other in coarse) == 1
 
-    def test_down_to_single_points(self):
-        rng = np.random.default_rng(1)
-        tree = fusion_tree(quadratics(rng, 15, 2), complete(15))
-        found = tree.partitions(1, 15)
-        assert len(found) == 15
-        assert sorted(found[-1]) == list(range(15))
-
     @staticmethod
     def tree(*joins):
         """Joins at lam 1, 2, ..."""
@@ -295,33 +214,11 @@ class TestPartitions:
         rows = [[*map(float, join), k + 1.0, float(sizes[n + k])] for k, join in enumerate(joins)]
         return MergeTree(np.array(rows))
 
-    def test_a_point_that_joins_last_is_shed(self):
-        tree = self.tree((0, 1), (2, 3), (5, 6), (7, 4))
-        assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[8], [5, 6]]
-
     def test_what_would_crumble_is_kept_whole(self):
         # Pairs 01, 23, 45; 01 with 23; all. At a size of 3 the pair 45 is shed, and 0123 is not taken apart.
         tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
         assert tree.partitions(3, 9) == [[10]]
         assert [sorted(groups) for groups in tree.partitions(2, 9)] == [[10], [8, 9], [6, 7, 8]]
-
-    def test_the_join_with_the_largest_lam_is_undone_first(self):
-        tree = self.tree((0, 1), (2, 3), (4, 5), (6, 7), (9, 8))
-        assert [sorted(groups) for groups in tree.partitions(1, 4)] == [[10], [8, 9], [6, 7, 8], [4, 5, 6, 7]]
-
-
-def test_interpreted_and_compiled_trees_are_the_same_to_the_last_bit(monkeypatch):
-    """Of few rows: whether the loop was compiled before, for another table, makes no difference."""
-    rng = np.random.default_rng(5)
-    observations, pairs = quadratics(rng, 80, 4), graph(rng, 80, 0.05)
-    monkeypatch.setattr(module, "few", lambda n: True)
-    loop = Loop(module._fuse_greedily.function, module._fuse_greedily.shapes)
-    monkeypatch.setattr(module, "_fuse_greedily", loop)
-    interpreted = fusion_tree(observations, pairs).linkage
-    assert not loop.hot
-    assert loop.fast
-    assert loop.hot
-    np.testing.assert_array_equal(fusion_tree(observations, pairs).linkage, interpreted)
 
 
 def lowest_of_both(tree, labels, a, b):
@@ -350,10 +247,3 @@ def test_partitions_begin_where_their_last_two_groups_join(seed):
         expected.append(max((lowest_of_both(tree, fine, a, b) for a, b in joined), default=0.0))
     heights = join_heights(tree, tuple(partitions))
     np.testing.assert_allclose(heights[1:], np.maximum.accumulate(expected))
-
-
-def test_totals_under_the_nodes_of_a_tree():
-    tree = MergeTree(np.array([[0, 1, 0.1, 2], [2, 3, 0.2, 2], [4, 5, 0.3, 4]]))
-    np.testing.assert_allclose(tree.totals(np.array([0.5, 0.5, 2.0, 1.0])), [0.5, 0.5, 2, 1, 1, 3, 4])
-    assert tree.partitions(2, 4) == [[6], [4, 5]]
-    assert tree.partitions(2, 4, tree.totals(np.array([0.5, 0.5, 1.0, 1.0])) >= 2) == [[6]]

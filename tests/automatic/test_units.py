@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import boxcox_llf, rankdata, skew
+from scipy.stats import boxcox_llf, skew
 from sklearn.preprocessing import PowerTransformer
 
-from fusewise.automatic._units import Powers, Units, log_likelihood, units_of
+from fusewise.automatic._units import Powers, log_likelihood, units_of
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
 
@@ -86,19 +86,6 @@ class TestPowers:
         np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
         np.testing.assert_allclose(found.std(axis=0), 1, rtol=1e-6)
 
-    def test_the_order_stays(self, lognormal):
-        found = symmetric(lognormal).values
-        np.testing.assert_array_equal(rankdata(found, axis=0), rankdata(lognormal, axis=0))
-
-    def test_a_normal_column_hardly_changes(self):
-        X = np.random.default_rng(0).normal(5, 2, (2000, 1))
-        assert np.corrcoef(X[:, 0], symmetric(X).values[:, 0])[0, 1] > 0.998
-
-    def test_logarithms_of_lognormal_values(self, lognormal):
-        """The power comes near to the transformation that is known to be right."""
-        found = symmetric(lognormal[:, :1]).values[:, 0]
-        assert np.corrcoef(found, np.log(lognormal[:, 0]))[0, 1] > 0.99
-
     def test_there_and_back(self, lognormal):
         X = np.column_stack([lognormal, -lognormal, np.random.default_rng(1).normal(size=1000)])
         found = Powers.of(as_entries(X))
@@ -111,16 +98,6 @@ class TestPowers:
         far = found.applied(as_entries(np.array([np.full(8, -1e99), np.full(8, 1e99)]))).values
         np.testing.assert_array_equal(far, [np.full(8, -1e6), np.full(8, 1e6)])
 
-    def test_missing_values_zeros_and_constants(self):
-        X = np.random.default_rng(0).poisson(0.3, (200, 3)).astype(float)
-        X = np.column_stack([X, np.full(200, np.nan)])
-        X[:, 1], X[::3, 2] = 7.0, np.nan
-        table = as_entries(X)
-        found = symmetric(X)
-        assert np.isfinite(found.values).all()
-        np.testing.assert_array_equal(found.mask, table.mask)
-        np.testing.assert_array_equal(found.values[~found.mask], 0)
-
 
 class TestUnits:
     def test_there_and_back(self, lognormal):
@@ -132,10 +109,6 @@ class TestUnits:
             z = each.applied(table)
             assert z.shape == (1000, 8)
             np.testing.assert_allclose(each.undone(z.values)[table.mask], X[table.mask], rtol=1e-6)
-
-    def test_a_scale_of_zero_is_refused(self):
-        with pytest.raises(ValueError, match="a column of zero"):
-            Units(np.arange(2), np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))._verify()
 
 
 @pytest.mark.parametrize("low_and_step", [(0.0, 1.0), (1.1, 2.54)])

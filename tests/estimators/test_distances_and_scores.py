@@ -73,12 +73,6 @@ def test_a_row_with_nothing_observed_has_no_distance():
     assert model.score(np.vstack([X, blank])) == pytest.approx(model.score(X))
 
 
-def test_single_precision_stays():
-    X = make_clusters(2, 30, 3, noise=0.1, random_state=0)[0].astype(np.float32)
-    model = FusionClustering().fit(X)
-    assert model.transform(X).dtype == model.fused_.dtype == np.float32
-
-
 def test_the_score_is_the_log_likelihood_of_an_entry():
     """Of one normal cluster of standardised columns: -log(2 pi e) / 2, but for the wider tails of the model."""
     X = np.random.default_rng(0).normal(size=(2000, 2)) * [1, 1000]

@@ -43,16 +43,6 @@ def test_equal_distances_are_no_reason_for_fewer_clusters(n_clusters):
     assert sorted(sizes(model)) == {1: [4], 2: [2, 2], 3: [1, 1, 2], 4: [1, 1, 1, 1]}[n_clusters]
 
 
-def test_a_cluster_of_rows_without_weight_is_left_out():
-    """Rows of weight 0 do not count: a cluster that has no other is as empty as one without rows."""
-    X = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], [10, 10, 10], axis=0)
-    X += np.random.default_rng(0).normal(size=X.shape)
-    weights = np.repeat([1, 1, 0], 10)
-    model = FusionClustering(n_clusters=2).fit(X, sample_weight=weights)
-    counted = np.bincount(model.labels_[weights > 0], minlength=model.n_clusters_)
-    assert counted.min() > 0
-
-
 @pytest.mark.parametrize("dtype", ["object", "category", "boolean"])
 @pytest.mark.parametrize("known", [0, 1, 3], ids=lambda n: f"{n} known")
 def test_a_category_with_one_level_or_none(dtype, known):

@@ -39,13 +39,6 @@ def test_finds_the_clusters(clusters, fitted):
     assert fitted.fused_.shape == X.shape
 
 
-def test_told_the_number(clusters):
-    X, y = clusters
-    for k in (1, 2, 3, 5):
-        assert FusionClustering(n_clusters=k).fit(X).n_clusters_ == k
-    assert adjusted_rand_score(y, FusionClustering(n_clusters=3).fit_predict(X)) == 1.0
-
-
 def test_interrupted_is_not_converged(clusters):
     """Ctrl-C while partitions are compared: the best of those that were."""
 
@@ -142,16 +135,6 @@ def test_tables_of_every_kind_agree(clusters, fitted):
         np.testing.assert_array_equal(model.labels_, fitted.labels_)
         np.testing.assert_array_equal(model.predict(table), fitted.predict(X))
     assert list(FusionClustering().fit(frames[0]).feature_names_in_) == names
-
-
-def test_complex_tables():
-    real, y, _ = make_clusters(3, 20, 6, noise=0.05, random_state=0)
-    imaginary, _, _ = make_clusters(3, 20, 6, noise=0.05, random_state=1)
-    X = hide_entries(real + 1j * imaginary, 0.2, random_state=0)
-    model = FusionClustering().fit(X)
-    assert np.iscomplexobj(model.cluster_centers_)
-    assert adjusted_rand_score(y, model.labels_) == 1.0
-    assert adjusted_rand_score(y, model.predict(X)) == 1.0
 
 
 def test_pipeline_and_pickle(clusters):

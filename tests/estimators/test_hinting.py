@@ -5,12 +5,9 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.metrics import adjusted_rand_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from fusewise import FusionClustering, FusionImputer, load
+from fusewise import FusionClustering
 from fusewise.automatic import _sample as sample
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import DataWarning
@@ -37,37 +34,12 @@ def known(y, share, seed=0):
 
 
 class TestObeyed:
-    @pytest.mark.parametrize("seed", range(3))
-    def test_any_pairs(self, seed):
-        rng = np.random.default_rng(seed)
-        X, y = blobs(spread=2.5, seed=seed)
-        X = hide_entries(X, 0.2, random_state=seed)
-        truth = rng.permutation(y) if seed % 2 else y  # hints may be wrong, but they agree with each other
-        pairs = rng.choice(len(y), (40, 2))
-        must = [(i, j) for i, j in pairs if i != j and truth[i] == truth[j]]
-        cannot = [(i, j) for i, j in pairs if truth[i] != truth[j]]
-        model = FusionClustering().fit(X, must_link=must, cannot_link=cannot)
-        assert len(must) > 5
-        assert len(cannot) > 5
-        assert obeys(model.labels_, must, cannot)
-        rows = np.unique([*must, *cannot])
-        np.testing.assert_array_equal(model.probabilities_.argmax(axis=1)[rows], model.labels_[rows])
-        np.testing.assert_allclose(model.probabilities_.sum(axis=1), 1)
-
     def test_a_pair_far_apart_and_a_row_that_would_be_an_outlier(self):
         X, _ = blobs()
         X = np.vstack([X, [[60.0, 60.0]]])
         assert FusionClustering().fit(X).labels_[90] == -1
         model = FusionClustering().fit(X, must_link=[(90, 0)])
         assert model.labels_[90] == model.labels_[0] >= 0
-
-    def test_rows_without_entries_are_where_hints_say(self):
-        X, y = blobs()
-        X[5] = np.nan
-        with pytest.warns(UserWarning, match="observed"):
-            model = FusionClustering().fit(X, must_link=[(5, 0)])
-        assert model.labels_[5] == model.labels_[0]
-        assert adjusted_rand_score(y, model.labels_) == 1
 
     def test_without_hints_nothing_changes(self):
         X, y = blobs(spread=2.0)
@@ -97,13 +69,6 @@ class TestObeyed:
         assert model.n_clusters_ == n_clusters == len(set(model.labels_[model.labels_ >= 0]))
         assert len({model.labels_[t == k][0] for k in range(3)}) == 3
         assert all(len(set(model.labels_[t == k])) == 1 for k in range(3))
-
-    def test_a_path_of_conflicts_in_two_clusters(self):
-        X, _ = blobs(centers=GRID[:2])
-        cannot = [(i, i + 1) for i in range(12)]  # neighbours in one blob
-        model = FusionClustering(n_clusters=2).fit(X, cannot_link=cannot)
-        assert obeys(model.labels_, (), cannot)
-        assert model.n_clusters_ == 2
 
 
 class TestUseful:
@@ -149,19 +114,6 @@ class TestUseful:
             plain.append(adjusted_rand_score(y[rest], FusionClustering().fit_predict(X)[rest]))
             hinted.append(adjusted_rand_score(y[rest], FusionClustering(semi_supervised=True).fit_predict(X, t)[rest]))
         assert np.mean(hinted) > np.mean(plain) + 0.02
-
-    def test_frames_with_categories(self):
-        rng = np.random.default_rng(0)
-        y = np.repeat(["a", "b"], 60)
-        colour = np.where(rng.random(120) < 0.8, np.where(y == "a", "red", "blue"), "green")
-        frame = pd.DataFrame({"colour": colour, "size": rng.normal(size=120) + (y == "b")})
-        t = pd.Series(np.where(rng.random(120) < 0.2, y, None))
-        model = FusionClustering(semi_supervised=True).fit(frame, t)
-        for name in ("a", "b"):
-            assert len(set(model.labels_[t == name])) == 1
-        assert model.labels_[t == "a"][0] != model.labels_[t == "b"][0]
-        model = FusionClustering().fit(frame, must_link=[(0, 119)], cannot_link=[(1, 2)])
-        assert obeys(model.labels_, [(0, 119)], [(1, 2)])
 
     def test_large_tables_keep_rows_with_hints_in_the_sample(self, monkeypatch):
         monkeypatch.setattr(sample, "SAMPLE", 120)
@@ -261,35 +213,6 @@ def test_labels_are_the_pairs_that_they_mean():
     np.testing.assert_allclose(one.probabilities_, other.probabilities_)
 
 
-def test_pipelines_and_metadata_routing():
-    X, _ = blobs(spread=2.5)
-    cannot = [(0, 1), (2, 5)]
-    pipeline = make_pipeline(StandardScaler(), FusionClustering())
-    expected = FusionClustering().fit_predict(X, cannot_link=cannot)
-    assert obeys(expected, (), cannot)
-    labels = pipeline.fit(X, fusionclustering__cannot_link=cannot)[-1].labels_
-    assert adjusted_rand_score(expected, labels) > 0.99
-    with sklearn.config_context(enable_metadata_routing=True):
-        clustering = FusionClustering().set_fit_request(must_link=True, cannot_link=True)
-        routed = make_pipeline(StandardScaler(), clustering).fit(X, cannot_link=cannot)[-1].labels_
-    np.testing.assert_array_equal(routed, labels)
-
-
-def test_saved_models_and_the_imputer(tmp_path):
-    X, y = blobs(spread=2.5)
-    X, t = hide_entries(X, 0.2, random_state=0), known(y, 0.2)
-    model = FusionClustering(semi_supervised=True).fit(X, t)
-    model.save(tmp_path / "model.fusewise")
-    loaded = load(tmp_path / "model.fusewise")
-    np.testing.assert_array_equal(loaded.labels_, model.labels_)
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.semi_supervised
-    np.testing.assert_array_equal(loaded.stability(2).rows, model.stability(2).rows)
-    imputer = FusionImputer(semi_supervised=True).fit(X, t)
-    np.testing.assert_array_equal(imputer.clustering_.labels_, model.labels_)
-    assert not np.isnan(imputer.transform(X)).any()
-
-
 def test_a_row_without_entries_is_placed_by_its_hints_and_said_to_be():
     X, _ = blobs()
     X[[3, 5]] = np.nan
@@ -299,15 +222,6 @@ def test_a_row_without_entries_is_placed_by_its_hints_and_said_to_be():
     said = [str(warning.message) for warning in told]
     assert any(message.startswith("row 3 has no observed entry: placed") for message in said)
     assert any(message.startswith("row 5 has no observed entry: labelled -1") for message in said)
-
-
-def test_hinted_rows_are_no_outliers():
-    X, _ = blobs()
-    X[0] = 60.0
-    assert FusionClustering().fit(X).labels_[0] == -1
-    model = FusionClustering().fit(X, must_link=[(0, 1)])
-    assert model.labels_[0] == model.labels_[1] >= 0
-    assert model.confidence_[0] == model.probabilities_[0].max()
 
 
 def test_weighted_rows_with_hints_are_repeated_rows_with_hints():

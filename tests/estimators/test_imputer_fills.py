@@ -87,12 +87,3 @@ def test_frames_keep_their_dtypes(table, imputer):
     again = FusionImputer(n_clusters=2).fit_transform(other)
     assert again.schema == other.schema
     np.testing.assert_allclose(again.to_numpy(), imputer.transform(table))
-
-
-def test_numbers_beside_categories(table):
-    frame = pd.DataFrame(table[:, 1:], columns=["ozone", "flag", "rating", "visits"])
-    frame["colour"] = np.where(table[:, 0] > 1.5, "red", "blue")
-    frame.loc[::9, "colour"] = None
-    filled = FusionImputer(n_clusters=2).fit_transform(frame)
-    assert set(filled["colour"]) == {"red", "blue"}
-    assert is_possible(np.column_stack([table[:, 0], filled.drop(columns="colour").to_numpy(float)]), table)

@@ -63,15 +63,6 @@ def test_parameters_of_the_papers_algorithm(parameters, message):
         PenalizedFusion(**parameters).fit(X)
 
 
-@pytest.mark.parametrize("parameters", [
-    {"n_clusters": np.int64(2)}, {"rank": np.int32(1)}, {"lam": np.float32(0.1)}, {"lam": 1}, {"verbose": False},
-    {"tol": 0}, {"rank": "auto", "random_state": 1}, {"n_neighbors": "auto"},
-])  # fmt: skip
-@pytest.mark.filterwarnings("ignore")
-def test_numbers_of_numpy_are_numbers(parameters):
-    PenalizedFusion(**parameters).fit(X)
-
-
 @pytest.mark.parametrize(("parameters", "message"), [
     ({"rank": 2.5}, r"rank must be a whole number or None, got 2\.5"),
     ({"n_neighbors": "x"}, "n_neighbors must be a whole number or None or 'auto', got 'x'"),
@@ -121,17 +112,6 @@ def test_only_the_first_parameter_can_be_given_by_position():
         parameters = list(inspect.signature(kind).parameters.values())
         assert parameters[0].name == first
         assert all(parameter.kind == parameter.KEYWORD_ONLY for parameter in parameters[1:])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_labels_are_in_order_of_size():
-    """Outliers were counted with the cluster they are not in."""
-    rng = np.random.default_rng(0)
-    for seed in range(6):
-        table = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(19, 2)) + 9, 40 * rng.normal(size=(3, 2))])
-        model = FusionClustering(n_clusters=2, random_state=seed).fit(table)
-        sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=model.n_clusters_)
-        assert (np.diff(sizes) <= 0).all()
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def in_blocks(X, rng):
 
 
 class TestAgainstOneFit:
-    @pytest.mark.parametrize(("n", "missing"), [(1000, 0.0), (1000, 0.3), (30_000, 0.3)])
+    @pytest.mark.parametrize(("n", "missing"), [(1000, 0.0), (1000, 0.3), (8000, 0.3)])
     def test_any_order_and_sizes_of_blocks(self, n, missing):
         X, y = blobs(n, missing)
         whole = FusionClustering(random_state=0).fit(X)
@@ -205,10 +205,3 @@ class TestRowSample:
         rows = np.where(rng.random((20_000, 1)) < 0.3, 7.0, rng.normal(size=(20_000, 1)))
         kept = self.sample(rows, 2000).values[:, 0]
         assert abs((kept == 7.0).mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 2000)
-
-    def test_negative_zero_is_zero_and_missing_is_not(self):
-        rows = np.array([[0.0, 1.0], [-0.0, 1.0], [np.nan, 1.0], [1.0, 0.0]])
-        kept = self.sample(rows, 4)
-        assert len(np.unique(kept.priorities)) == 4  # the copy has a priority of its own
-        one = self.sample(np.array([[-0.0, 1.0]]), 1).priorities
-        np.testing.assert_array_equal(self.sample(np.array([[0.0, 1.0]]), 1).priorities, one)

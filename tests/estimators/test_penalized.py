@@ -1,19 +1,15 @@
 """``PenalizedFusion``, the paper's algorithm, as a scikit-learn user meets it."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.model_selection import GridSearchCV
 
-from fusewise import DataWarning, PenalizedFusion, fuse, fusion_path, load
+from fusewise import DataWarning, PenalizedFusion, fuse, fusion_path
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Ball, Box
-from fusewise.penalties import H1, L1, Lp
+from fusewise.penalties import H1, Lp
 
 
 @pytest.fixture(scope="module")
@@ -120,30 +116,3 @@ def test_nested_parameters():
     with pytest.raises(ValueError, match="0 < p < 1"):
         PenalizedFusion(penalty=Lp(0.5)).set_params(penalty__p=2)
     assert clone(model).penalty == H1(0.4)
-
-
-def test_grid_search(clusters):
-    grid = {"penalty__sigma": [0.01, 0.3]}
-    search = GridSearchCV(PenalizedFusion(0.5, penalty=H1()), grid, cv=2).fit(clusters[0])
-    # At a hundredth of the distance between neighbours nothing fuses, so nothing is predicted.
-    assert search.best_params_ == {"penalty__sigma": 0.3}
-
-
-def test_categories_of_a_frame_are_distances(clusters):
-    X, y = clusters
-    frame = pd.DataFrame(X[:, :3], columns=list("abc")).assign(kind=np.array(["x", "y", "z"])[y])
-    model = PenalizedFusion(penalty=H1(0.5)).fit(frame)
-    assert model.encoder_.features == ("a", "b", "c", "kind=x", "kind=y", "kind=z")
-    assert adjusted_rand_score(y, model.labels_) > 0.9
-    np.testing.assert_array_equal(model.predict(frame), model.predict(frame.iloc[::-1])[::-1])
-
-
-def test_saved_and_pickled(clusters, tmp_path):
-    X, _ = clusters
-    model = PenalizedFusion(penalty=L1(), n_neighbors=10, fidelity="quadratic").fit(X)
-    model.save(tmp_path / "model")
-    for again in (load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(again.labels_, model.labels_)
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-        np.testing.assert_array_equal(again.path_.lams, model.path_.lams)
-        assert again.get_params() == model.get_params()

@@ -1,7 +1,6 @@
 """Weights of rows: whole ones are repeated rows, zero is absence, and they travel as metadata."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from sklearn.metrics import adjusted_rand_score
@@ -9,7 +8,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fusewise import FusionClustering, FusionImputer, load
+from fusewise import FusionClustering, FusionImputer
 from fusewise.datasets import hide_entries, make_clusters
 
 
@@ -48,13 +47,6 @@ def test_zero_is_absence_but_for_the_label(table):
     np.testing.assert_allclose(model.fused_[120], without.probabilities_.mean(axis=0) @ without.cluster_centers_, 1e-4)
 
 
-def test_weights_decide_how_large_a_cluster_is(table):
-    X, y = table
-    model = FusionClustering().fit(X, sample_weight=np.where(y == 2, 5, 1))
-    assert model.n_clusters_ == 3
-    assert (model.labels_[y == 2] == 0).all()  # 20 rows that count as 100 are the largest cluster
-
-
 def test_a_long_table_is_sampled_by_its_weights(monkeypatch, table, weights):
     monkeypatch.setattr("fusewise.automatic._sample.SAMPLE", 60)
     X, _ = table
@@ -69,30 +61,6 @@ def test_ones_and_none_are_the_same_to_the_last_bit(table):
     X, _ = table
     ones, none = FusionClustering().fit(X, sample_weight=np.ones(90)), FusionClustering().fit(X)
     np.testing.assert_array_equal(ones.probabilities_, none.probabilities_)
-
-
-def test_scores_are_weighted_means(table, weights):
-    X, _ = table
-    model = FusionClustering().fit(X)
-    assert model.score(X, sample_weight=weights) == pytest.approx(model.score(np.repeat(X, weights, axis=0)))
-
-
-def test_frames_with_categories(weights):
-    random = np.random.default_rng(2)
-    y = np.repeat([0, 1, 2], 30)
-    colour = np.array(["red", "blue", "green"])[y].astype(object)
-    frame = pd.DataFrame(
-        {"size": y * 4 + random.normal(size=90), "colour": colour, "town": random.choice(["a", "b"], 90)}
-    )
-    frame.loc[::8, "colour"] = None
-    frame.loc[weights == 0, "town"] = "nowhere"  # a level of rows that do not count
-    with pytest.warns(UserWarning, match="nowhere"):
-        weighted = FusionClustering().fit(frame, sample_weight=weights)
-    counted = frame.loc[np.repeat(np.arange(90), weights)]
-    repeated = FusionClustering().fit(counted)
-    assert weighted.encoder_ == repeated.encoder_
-    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-6)
-    np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
 
 
 def test_the_imputer_takes_them_too(table, weights):
@@ -119,14 +87,6 @@ def test_routed_as_metadata(table, weights):
     halves = [np.arange(45), np.arange(45, 90)]
     fitted = FusionClustering().fit(X[halves[1]], sample_weight=weights[halves[1]])
     assert scores[0] == pytest.approx(fitted.score(X[halves[0]], sample_weight=weights[halves[0]]))
-
-
-def test_reports_plots_and_saved_models(table, weights, tmp_path):
-    X, _ = table
-    model = FusionClustering().fit(X, sample_weight=weights)
-    assert model.report(tmp_path / "page.html").stat().st_size > 1000
-    model.save(tmp_path / "m")
-    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.labels_)
 
 
 @pytest.mark.parametrize("scale", [0.5, 1, 5])

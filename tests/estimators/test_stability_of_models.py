@@ -86,22 +86,6 @@ def test_progress_is_reported_and_an_interruption_keeps_the_draws_done(blobs):
     assert sum(found.n_clusters.values()) == found.n_draws
 
 
-def test_a_frame_with_categories():
-    pandas = pytest.importorskip("pandas")
-    rng, group = np.random.default_rng(0), np.repeat([0, 1], 40)
-    frame = pandas.DataFrame(
-        {
-            "size": 6.0 * group + rng.normal(size=80),
-            "colour": pandas.Categorical(np.array(["red", "blue"])[group]),
-            "shape": pandas.Categorical(np.array(["round", "long"])[group]),
-        }
-    )
-    frame.loc[::9, "colour"] = None
-    found = FusionClustering(n_clusters=2).fit(frame).stability(n_draws=3)
-    assert (found.clusters > 0.85).all()
-    assert found.hidden > 0
-
-
 def test_warnings_of_the_fit_are_not_repeated(blobs):
     X = blobs.copy()
     X[:2] = np.nan
@@ -123,21 +107,6 @@ def test_saved_with_the_model_and_forgotten_by_a_new_fit(blobs, tmp_path):
     assert again.stability_.n_clusters == {3: 2}
     np.testing.assert_array_equal(again.stability(n_draws=2).rows, found.rows)  # the table is saved, too
     assert not hasattr(model.fit(blobs), "stability_")
-
-
-def test_a_table_on_disk_has_to_be_passed_again_after_loading(tmp_path, monkeypatch, blobs):
-    monkeypatch.setattr("fusewise.observations._conversion.DENSE_ENTRIES", 100)
-    np.save(tmp_path / "X.npy", blobs)
-    X = np.load(tmp_path / "X.npy", mmap_mode="r")
-    model = FusionClustering(n_clusters=3).fit(X)
-    found = model.stability(n_draws=2)
-    model.save(tmp_path / "model.fusewise")
-    again = fusewise.load(tmp_path / "model.fusewise")
-    with pytest.raises(ValueError, match="pass it as X"):
-        again.stability(n_draws=2)
-    np.testing.assert_array_equal(again.stability(n_draws=2, X=X).clusters, found.clusters)
-    with pytest.raises(ValueError, match="X has 80 rows, but the model was fitted to 90 rows"):
-        again.stability(n_draws=2, X=blobs[:80])
 
 
 def test_impossible_requests_are_refused(blobs):

@@ -66,13 +66,6 @@ def test_rows_are_numbered_as_in_the_data_and_empty_ones_ignored():
     assert certify(X, [0, 0, 1], 1.0).status == "optimal"
 
 
-def test_nothing_observed_at_all():
-    X = np.full((2, 2), np.nan)
-    assert certify(X, [0, 1], 1.0).status == "optimal"
-    with pytest.warns(UserWarning, match="no observed entry"):
-        assert fewest_splits(X, 1.0) == 0
-
-
 def test_outliers_count_as_groups_of_one():
     X = np.array([[0.0], [9.0], [20.0]])
     certificate = certify(X, [0, -1, -1], 1.0)
@@ -88,12 +81,6 @@ def test_an_optimum_of_zero_is_known(X):
     assert (certificate.status, certificate.exact) == ("not optimal", True)
     assert (certificate.bound, certificate.gap) == (0, np.inf)
     assert "the optimum is 0" in str(certificate)
-
-
-def test_blank_rows_alone_are_optimal_however_labelled():
-    for labels in ([0, 0], [0, 1], [-1, -1]):
-        certificate = certify(np.full((2, 2), np.nan), labels, 1.0)
-        assert (certificate.status, certificate.exact, certificate.bound) == ("optimal", True, 0)
 
 
 def test_short_time_still_gives_a_valid_bound():

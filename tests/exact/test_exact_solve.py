@@ -56,17 +56,6 @@ def within_boxes(X, solution, epsilon):
         return not (np.abs(X - solution.centers) > epsilon / 2 + 1e-12).any()
 
 
-def test_the_programme_alone_equals_brute_force(monkeypatch):
-    monkeypatch.setattr(search_module.Search, "_shrink", lambda self, piece: setattr(piece, "irreducible", True))
-    programmes = 0
-    for k in range(40):
-        adjacent = random_graph(np.random.default_rng(1000 + k), 9, 0.6)
-        solution = solve_l0(realise(adjacent), 1.0)
-        assert solution.objective == solution.bound == brute_force(adjacent), k
-        programmes += solution.reductions.n_programmes
-    assert programmes > 10
-
-
 def test_too_many_cliques_leave_a_valid_bound(monkeypatch):
     best = optimum_of_hard_graph()
     monkeypatch.setattr(search_module, "_CLIQUE_LIMIT", 100)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from fusewise import PenalizedFusion, fuse, fusion_path
+from fusewise import fuse
 from fusewise.fidelity import Ball, Box
 from fusewise.penalties import H1
 
@@ -80,21 +80,3 @@ def test_balls_beside_the_smallest_radius(seed):
         found, said = warned(lambda: fuse(X, fidelity=Ball(factor * radius), penalty=H1(10.0)))  # noqa: B023
         assert found.n_clusters == 1
         assert bool(said) == (factor < 1)
-
-
-def test_radii_of_their_own_and_rows_without_entries():
-    X = np.array([[0.0, 0.0], [np.nan, np.nan], [1.0, 0.0], [0.5, np.nan]])
-    radii = np.array([0.8, 9.0, 0.1, 0.3])
-    assert warned(lambda: fuse(X, fidelity=Ball(np.where(radii < 0.5, 0.4, radii)), penalty=H1(5.0)))[1] == []
-    said = warned(lambda: fuse(X, fidelity=Ball(radii), penalty=H1(5.0)))[1]
-    assert len(said) == 1
-    assert "cluster 0 (3 rows)" in said[0]
-
-
-def test_paths_and_estimators_say_it_too():
-    X = two_groups(0, gap=0.2, scatter=0.02, hidden=0.0)
-    path, said = warned(lambda: fusion_path(X, sigmas=[0.05, 0.5], fidelity=Box(0.16)))
-    assert path.n_clusters.tolist() == [2, 1]
-    assert len(said) == 1
-    model = PenalizedFusion(1.0, penalty=H1(0.5), fidelity=Box(0.16))
-    assert len(warned(lambda: model.fit(X))[1]) == 1

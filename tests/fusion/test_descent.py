@@ -101,15 +101,3 @@ def test_a_point_without_weights_keeps_to_its_data():
     U = np.array([[0.0, 0.0], [0.1, 0.0], [98.0, 7.0]])
     for moved in (average(problem, problem.weigh(U), U), solve_quadratic(problem, problem.weigh(U), U, shrink=1e-12)):
         np.testing.assert_allclose(moved[2], [99.0, 7.0], atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_averaging_steps_alone_reach_the_same_minimum(kind, missing):
-    X = draw(kind, missing)
-    problem = (whole := posed(X, 0.3, H1(1.0), Quadratic())).problem
-    averaged = start(whole, "mean")
-    solved = descend(problem, averaged, max_iter=2000, tol=1e-8).centers
-    for _ in range(2000):
-        averaged = average(problem, problem.weigh(averaged), averaged)
-    np.testing.assert_allclose(solved, averaged, atol=1e-4)

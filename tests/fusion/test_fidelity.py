@@ -65,17 +65,6 @@ def test_no_feasible_perturbation_beats_the_prox(fidelity, kind):
             assert cost(fidelity, entries, moved, anchors, pull) >= least - 1e-12 * least
 
 
-@both_kinds
-def test_quadratic_prox_is_the_weighted_mean(kind):
-    rng = np.random.default_rng(1)
-    entries, anchors, pull = table(rng, kind), draw(rng, kind), rng.uniform(0.1, 3, N)
-    moved = Quadratic().prox(entries, anchors, pull)
-    for i in range(N):
-        for p in range(P):
-            x, v, t = entries.values[i, p], anchors[i, p], pull[i]
-            assert moved[i, p] == pytest.approx((x + t * v) / (1 + t) if entries.mask[i, p] else v)
-
-
 @every_fidelity
 @both_kinds
 def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind):
@@ -104,13 +93,6 @@ def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind)
 def test_bad_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_unresolved_parameters_are_not_guessed():
-    entries = as_entries(np.zeros((2, 2)))
-    for fidelity, name in ((Box(), "epsilon"), (Ball(), "radius")):
-        with pytest.raises(ValueError, match=f"set {name}"):
-            fidelity.prox(entries, np.zeros((2, 2)), np.ones(2))
 
 
 def test_resolved_parameters_hold_the_noise():

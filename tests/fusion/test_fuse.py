@@ -47,12 +47,6 @@ def test_lam_zero_returns_the_data(missing):
     assert solution.n_clusters == len(X)
 
 
-def test_a_constraint_does_not_depend_on_lam():
-    X = draw("real", 0.3)
-    few, many = (fuse(X, lam=lam, penalty=H1(1.0), fidelity=Box(0.4), tol=1e-9) for lam in (0.5, 50.0))
-    np.testing.assert_allclose(few.centers, many.centers, atol=1e-6)
-
-
 def test_large_lam_merges_everything_to_the_mean():
     """With a penalty that reaches across the table and a huge lam, one centre: the mean of each column."""
     X = draw("real", 0.3)
@@ -116,33 +110,6 @@ class TestWarnings:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("lam", [-1.0, np.nan, np.inf, "auto", None])
-    def test_lam(self, lam):
-        with pytest.raises(ValueError, match="lam must be a non-negative finite number"):
-            fuse(draw(), lam=lam, penalty=H1(1.0))
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"penalty": "huber"}, r"unknown penalty 'huber': use one of 'l0', 'l1'"),
-            ({"fidelity": "huber"}, r"unknown fidelity 'huber': use one of 'quadratic', 'box', 'ball'"),
-            ({"init": "random"}, r"unknown init 'random'"),
-            ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-            ({"tol": -1}, "tol must be at least 0, got -1"),
-            ({"min_cluster_size": 0}, "min_cluster_size must be at least 1"),
-            ({"min_overlap": 0}, "min_overlap must be at least 1"),
-            ({"n_neighbors": 0}, "n_neighbors must be at least 1"),
-            ({"fidelity": Ball(np.ones(3))}, r"radius has shape \(3,\)"),
-        ],
-    )
-    def test_options(self, options, message):
-        with pytest.raises(ValueError, match=message):
-            fuse(draw(), **{**OPTIONS, **options})
-
-    def test_an_option_that_does_not_exist(self):
-        with pytest.raises(TypeError, match="max_iterations"):
-            fuse(draw(), max_iterations=3)
-
     def test_hardly_any_row_with_anything(self):
         X = np.full((4, 3), np.nan)
         X[1] = 1.0
@@ -181,13 +148,6 @@ def test_a_subspace_keeps_distances_so_its_objective_is_that_of_the_centres(kind
     assert np.linalg.matrix_rank(solution.centers - solution.centers.mean(axis=0), tol=1e-9) <= 2
     assert solution.objective == pytest.approx(objective(X, solution.centers, 1.0, H1(0.7), Quadratic()), rel=1e-6)
     assert np.all(np.diff(solution.history) <= 1e-12 * solution.history[0])
-
-
-def test_verbose_prints_to_stderr(capsys):
-    solution = fuse(draw(), verbose=1, **OPTIONS)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert f"{solution.n_iter}/500  objective {solution.objective:.8g}" in err
 
 
 @pytest.mark.parametrize("fidelity", ["box", "ball"])

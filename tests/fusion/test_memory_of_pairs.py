@@ -12,6 +12,7 @@ from fusewise.fusion import _setup as setup
 from fusewise.fusion import fusion_path
 from fusewise.observations import as_entries
 from fusewise.penalties import H1
+from fusewise.progress import listening
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -38,6 +39,9 @@ def test_a_fit_uses_the_memory_that_was_predicted(n, missing):
 def test_all_pairs_that_do_not_fit_are_refused_before_any_work(monkeypatch):
     """A fit of 50,000 rows computed distances for two minutes before it refused."""
     monkeypatch.setattr(setup, "available_memory", lambda: 1000)
-    monkeypatch.setattr("fusewise.estimators._penalized.choose_sigma", lambda _: pytest.fail("work was done"))
-    with pytest.raises(MemoryError, match="set n_neighbors"):
+
+    def work(stage, *progress, **values):
+        pytest.fail(f"work was done: {stage}")
+
+    with pytest.raises(MemoryError, match="set n_neighbors"), listening(work):
         PenalizedFusion().fit(np.random.default_rng(0).normal(size=(50, 3)))

@@ -54,19 +54,6 @@ def test_so_it_is_on_a_graph_in_a_subspace_and_merged_twice(rank, n_neighbors):
     np.testing.assert_array_equal(twice.problem.members, np.bincount(COARSER))
 
 
-def test_the_gradient_is_shared_out_among_the_members():
-    """Relative to the same data, with a node's gradient split evenly: the mean gradient of its points."""
-    X = draw("real", 0.3)
-    whole = problem_of(X, H1(1.0))
-    merged = Merged.unmerged(whole).merge(GROUPS, X)[0].problem
-    U = any_centers(10, X.shape[1], "real")
-    spread = U[GROUPS]
-    gradient = 2 * np.where(np.isnan(X), 0, spread - X) + whole.pair_gradient(spread, whole.weigh(spread))
-    means = np.array([gradient[g == GROUPS].mean(axis=0) for g in range(10)])[GROUPS]
-    expected = np.linalg.norm(means) / np.linalg.norm(2 * whole.observations.centred)
-    assert merged.stationarity(U, merged.weigh(U)) == pytest.approx(expected, rel=1e-10)
-
-
 def test_the_objective_never_rises():
     for penalty, missing, n_neighbors in itertools.product(EXAMPLES, MISSING, (None, 4)):
         X = draw("real", missing)

@@ -5,7 +5,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
-from fusewise.fidelity import Box
 from fusewise.fusion import fuse, fusion_path
 from fusewise.penalties import H1
 from fusewise.progress import listening
@@ -48,20 +47,6 @@ def test_along_sigma(table):
     assert path.n_clusters[-1] == 1
 
 
-def test_lam_and_sigma_together(table):
-    path = fusion_path(table, lams=[0.1, 0.2], sigmas=[0.5, 0.6])
-    assert [(s.lam, s.penalty.sigma) for s in path] == [(0.1, 0.5), (0.2, 0.6)]
-    path = fusion_path(table, lams=[0.1, 0.2], sigmas=0.5)
-    assert [(s.lam, s.penalty.sigma) for s in path] == [(0.1, 0.5), (0.2, 0.5)]
-
-
-def test_a_constrained_path(table):
-    path = fusion_path(table, sigmas=[0.3, 0.5], fidelity=Box(0.4), tol=1e-3)
-    for solution in path:
-        offset = np.where(np.isnan(table), 0, np.abs(solution.centers - table))
-        assert offset.max() <= 0.2 + 1e-9
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -95,14 +80,3 @@ def test_interruption_keeps_what_was_done(table):
     assert len(path) == 2
     assert [solution.status for solution in path] == ["converged", "interrupted"]
     np.testing.assert_array_equal(path.centers(0), first.centers)
-
-
-def test_what_a_path_shows_of_itself(table):
-    """A heading and a row for each point: lam, sigma and the number of clusters."""
-    path = fusion_path(table, lams=[0.01, 0.3, 0.3001], penalty=H1(0.5))
-    title, heading, *rows = repr(path).splitlines()
-    assert title == "FusionPath of 3 points"
-    assert heading.split() == ["lam", "sigma", "clusters"]
-    assert [float(row.split()[0]) for row in rows] == [0.01, 0.3, 0.3001], "different lams read differently"
-    assert [int(row.split()[2]) for row in rows] == path.n_clusters.tolist()
-    assert len({len(line) for line in (heading, *rows)}) == 1, "aligned"

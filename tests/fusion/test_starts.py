@@ -48,14 +48,6 @@ def test_partial_minimises_the_majoriser_of_partial_distances(missing, kind):
         assert np.linalg.norm(residual) < 1e-4 * np.linalg.norm(X[seen, q])
 
 
-def test_an_array_is_taken_as_it_is():
-    X = draw("real", 0.3)
-    init = np.random.default_rng(2).normal(size=X.shape)
-    centers = start(X, init)
-    np.testing.assert_array_equal(centers, init)
-    assert centers is not init
-
-
 def test_an_array_is_moved_into_the_box():
     X = draw("real", 0.3)
     centers = start(X, np.full(X.shape, 50.0), fidelity=Box(0.2))
@@ -67,14 +59,6 @@ def test_an_array_covers_blank_rows_too():
     with pytest.warns(DataWarning):
         centers = start(X, np.arange(X.size, dtype=float).reshape(X.shape))
     np.testing.assert_array_equal(centers, np.delete(np.arange(X.size).reshape(X.shape), 5, axis=0))
-
-
-def test_fuse_goes_on_from_an_array():
-    X = draw("real", 0.3)
-    done = fuse(X, lam=0.2, penalty=H1(1.0))
-    again = fuse(X, lam=0.2, penalty=H1(1.0), init=done.centers)
-    assert again.n_iter == 0
-    np.testing.assert_array_equal(again.centers, done.centers)
 
 
 @pytest.mark.parametrize(

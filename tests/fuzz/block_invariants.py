@@ -1,4 +1,4 @@
-"""What must hold of rows that come in blocks (streams, Dask, files on disk), and of one table in several forms."""
+"""What must hold of rows that come in blocks: streams and Dask."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from invariants import Refused, check_filled, check_fit, check_probabilities, refusing
+from invariants import Refused, check_filled, check_probabilities, refusing
 from odd_inputs import odd_frame, odd_table, plain_table
-from scipy.sparse import csr_matrix
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic import _sample as sample
 
 
 def in_blocks(rng, n):
@@ -49,19 +47,6 @@ def streams(seed):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     loaded.partial_fit(parts[0])  # a loaded model goes on
     check_labels(loaded.predict(X), loaded)
-
-
-def reordered_streams(seed):
-    """Clusters far apart: the same partition in any order and in blocks of any size."""
-    X, _ = plain_table(seed)
-    rng = np.random.default_rng(seed)
-    found = []
-    for order in (np.arange(len(X)), rng.permutation(len(X))):
-        model = FusionClustering(random_state=0)
-        for rows in in_blocks(rng, len(X)):
-            model.partial_fit(X[order][rows])
-        found.append(model.predict(X))
-    np.testing.assert_array_equal(*found)
 
 
 def check_labels(labels, model):
@@ -118,77 +103,3 @@ def check_remote(model, table, X):
     assert (sizes > 0).all() or not sizes.any(), sizes
     np.testing.assert_array_equal(np.asarray(model.predict(table).compute()), labels)
     np.testing.assert_array_equal(model.predict(X), labels)  # the same rows in memory
-
-
-def forms(seed):
-    """One table as a sparse matrix, a masked array, a frame, a file on disk, in columns first: the same labels."""
-    X, rng = odd_table(seed), np.random.default_rng(seed)
-    if X.dtype.kind == "c":
-        raise Refused
-    kind = int(rng.integers(6))
-    with refusing():
-        labels = FusionClustering().fit(X).labels_
-    with tempfile.TemporaryDirectory() as folder:
-        model = FusionClustering().fit(in_form(X, kind, Path(folder)))
-        np.testing.assert_array_equal(model.labels_, labels)
-        if kind != 0:  # sparse: what is not stored is missing
-            np.testing.assert_array_equal(model.predict(X), labels)
-
-
-def in_form(X, kind, folder):
-    seen = ~np.isnan(X)
-    if kind == 0:
-        return csr_matrix((X[seen], np.nonzero(seen)), X.shape)
-    if kind == 1:
-        return np.ma.array(np.where(seen, X, -999), mask=~seen)
-    if kind == 2:
-        return pd.DataFrame(X)
-    if kind == 3:
-        return np.asfortranarray(X)
-    if kind == 4:
-        return X.astype(object)
-    np.save(folder / "x.npy", X)
-    return np.load(folder / "x.npy", mmap_mode="r")
-
-
-def rare(seed):
-    """A table from which a sample is taken, with groups of a few rows far from all others."""
-    rng = np.random.default_rng(seed)
-    n, p, before = int(rng.integers(150, 400)), int(rng.integers(2, 6)), sample.SAMPLE
-    X = 9 * rng.integers(rng.integers(1, 4), size=n)[:, None] + rng.normal(size=(n, p)) * rng.choice([0.1, 1, 3])
-    for _ in range(int(rng.integers(0, 4))):
-        X[rng.integers(n, size=int(rng.integers(1, 9)))] = 60 * rng.normal(size=p) + 0.1 * rng.normal(size=p)
-    X[rng.random(X.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
-    sample.SAMPLE = int(rng.integers(40, 120))
-    try:
-        with refusing():
-            model = FusionClustering(random_state=int(rng.integers(9))).fit(X)
-        check_fit(model, X)
-    finally:
-        sample.SAMPLE = before
-
-
-def many(seed):
-    """More than 25 clusters of a few rows each."""
-    rng = np.random.default_rng(seed)
-    k, p = int(rng.integers(26, 45)), int(rng.integers(2, 8))
-    labels = rng.permutation(np.repeat(np.arange(k), rng.integers(6, 10, size=k)))
-    X = (30 * rng.normal(size=(k, p)))[labels] + rng.normal(size=(len(labels), p))
-    X[rng.random(X.shape) < rng.choice([0, 0.1, 0.3])] = np.nan
-    with refusing():
-        model = FusionClustering(n_clusters=k if rng.random() < 0.2 else None).fit(X)
-    check_fit(model, X)
-
-
-def wide(seed):
-    """Few informative columns among many, some of them empty or constant."""
-    rng = np.random.default_rng(seed)
-    n, p = int(rng.integers(20, 90)), int(rng.integers(12, 60))
-    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-3, 4, size=p)
-    some = rng.permutation(p)[: int(rng.integers(1, 5))]
-    X[:, some] += 6 * X[:, some].std(axis=0) * rng.integers(rng.integers(1, 4), size=n)[:, None]
-    X[rng.random(X.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
-    X[:, rng.integers(p, size=int(rng.integers(0, 4)))] = rng.choice([0.0, np.nan])
-    with refusing():
-        model = FusionClustering().fit(X)
-    check_fit(model, X)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from forging import bent_array, bent_tree
 from invariants import PLAIN, refusing
 from odd_inputs import fair_text, odd_text, plain_table
 
@@ -20,9 +20,6 @@ from fusewise.mri import read_scan
 from fusewise.saving import ModelFileError
 from fusewise.saving import _archive as archive
 from fusewise.tables import InputError, read_table
-
-sys.path.append(str(Path(__file__).parent.parent / "saving"))
-from forging import bent_array, bent_tree
 
 
 @cache

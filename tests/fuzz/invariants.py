@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-from odd_inputs import odd_frame, odd_hints, odd_labels, odd_table, odd_weights, plain_table
-from sklearn.metrics import adjusted_rand_score
-from threadpoolctl import threadpool_limits
+from odd_inputs import odd_frame, odd_hints, odd_labels, odd_table, odd_weights
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion, fuse
@@ -252,24 +250,6 @@ def fuses(seed):
     assert np.isfinite(solution.centers).all()
     assert np.diff(history).max(initial=0) <= 1e-6 * abs(history[0])
     assert solution.centers.dtype == X.dtype
-
-
-def same_partition(seed):
-    """The same partition under permutation, scaling, shifting, another dtype or thread count, after save and load."""
-    X, _ = plain_table(seed)
-    rng = np.random.default_rng(seed)
-    labels = FusionClustering().fit(X).labels_
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    assert adjusted_rand_score(labels[rows], FusionClustering().fit(X[rows]).labels_) == 1
-    assert adjusted_rand_score(labels, FusionClustering().fit(X[:, columns]).labels_) == 1
-    assert adjusted_rand_score(labels, FusionClustering().fit(X * 1e-20 + 1e-18).labels_) == 1
-    with threadpool_limits(3):  # as many as the library's own threads
-        assert adjusted_rand_score(labels, FusionClustering().fit(X).labels_) == 1
-    single = FusionClustering().fit(X.astype(np.float32))
-    assert adjusted_rand_score(labels, single.labels_) == 1
-    with tempfile.TemporaryDirectory() as folder:
-        single.save(Path(folder, "m"))
-        np.testing.assert_array_equal(fusewise.load(Path(folder, "m")).predict(X), single.predict(X))
 
 
 def quietly(case, seed):

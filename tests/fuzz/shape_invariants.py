@@ -1,15 +1,10 @@
-"""Tables large enough for gaps, traits and long descents: groups of any shape, classes with degrees, graphs."""
+"""Tables large enough for gaps and long descents: groups of any shape, graphs."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 from invariants import PENALTIES, check_fit, refusing
 
-import fusewise
 from fusewise import FusionClustering, fuse, fusion_path
 from fusewise.penalties import L1
 
@@ -92,67 +87,6 @@ def shapes(seed):
         wide[::-2, 1::3] = X
         strided = [np.asfortranarray(X), wide[::-2, 1::3]][rng.integers(2)]
         np.testing.assert_array_equal(FusionClustering(n_clusters=n_clusters).fit(strided).labels_, model.labels_)
-
-
-def graded_frame(rng):
-    """Classes whose rows also differ by degrees: levels, some rare or alone, and numbers, shifted along a trait."""
-    n = int(rng.choice([rng.integers(1, 6), rng.integers(6, 60), rng.integers(60, 500)], p=[0.1, 0.3, 0.6]))
-    p, trait, group = int(rng.integers(1, 9)), rng.normal(size=n), rng.integers(rng.integers(1, 4), size=n)
-    columns = {}
-    for j in range(p):
-        n_levels = int(rng.choice([1, 2, 3, 5, 40, 200], p=[0.05, 0.4, 0.25, 0.2, 0.05, 0.05]))
-        tilt = rng.choice([0, 1, 5, 60]) * trait[:, None] * np.linspace(-1, 1, n_levels)
-        odds = tilt + rng.normal(size=(3, n_levels))[group] * rng.choice([0, 1, 4, 50]) + rng.gumbel(size=tilt.shape)
-        columns[f"c{j}"] = pd.Categorical.from_codes(odds.argmax(axis=1), [f"l{k}" for k in range(n_levels)])
-        if rng.random() < 0.3:
-            scale = 10.0 ** rng.choice([0, 0, 0, -80, 80, 7])
-            columns[f"x{j}"] = (trait * rng.choice([0, 1, 9]) + group + rng.choice([0, 1]) * rng.normal(size=n)) * scale
-        if rng.random() < 0.1:
-            columns[f"same{j}"] = columns[f"c{j}"]
-    frame = pd.DataFrame(columns)
-    frame = frame.mask(rng.random(frame.shape) < rng.choice([0, 0.1, 0.5, 0.9]))
-    return frame.iloc[rng.integers(n, size=n) // 4] if rng.random() < 0.1 else frame
-
-
-def degrees(seed):
-    """Classes with a trait, or without: a fit, or plain words; the same labels after save and load."""
-    rng = np.random.default_rng(seed)
-    frame = graded_frame(rng)
-    n_clusters = int(rng.integers(1, 5)) if rng.random() < 0.2 else None
-    with refusing():
-        model = FusionClustering(n_clusters=n_clusters).fit(frame)
-    check_fit(model, frame)
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder, "m"))
-        np.testing.assert_array_equal(fusewise.load(Path(folder, "m")).predict(frame), model.labels_)
-
-
-def skewed_frame(rng):
-    """Amounts that are mostly zero, prices, ages and hours beside categories with a dominant level, as in a census."""
-    n = int(rng.integers(800, 4000))
-    group = rng.integers(rng.integers(1, 4), size=n)
-    numbers = (
-        lambda: np.where(rng.random(n) < 0.92, 0.0, np.round(np.exp(7 + 2 * rng.normal(size=n)))),
-        lambda: np.exp(3 + group * rng.choice([0, 1]) + rng.normal(size=n)),
-        lambda: np.round(18 + rng.gamma(2, 10, size=n)),
-        lambda: np.where(rng.random(n) < 0.6, 40.0, np.round(40 + 12 * rng.standard_t(3, size=n))),
-        lambda: rng.poisson(0.3 + group, size=n).astype(float),
-    )
-    columns = {f"x{j}": numbers[rng.integers(len(numbers))]() for j in range(int(rng.integers(2, 6)))}
-    for j in range(int(rng.integers(1, 7))):
-        shares = 1.0 / np.arange(1, int(rng.integers(2, 16)) + 1) ** rng.choice([1, 2])
-        codes = np.where(rng.random(n) < 0.3, group % len(shares), rng.choice(len(shares), n, p=shares / shares.sum()))
-        columns[f"c{j}"] = pd.Categorical.from_codes(codes, [f"l{k}" for k in range(len(shares))])
-    return pd.DataFrame(columns).mask(rng.random((n, len(columns))) < rng.choice([0, 0.02, 0.3]))
-
-
-def census(seed):
-    """Thousands of rows of skewed numbers and unequal categories: no component is left without rows."""
-    rng = np.random.default_rng(seed)
-    frame = skewed_frame(rng)
-    with refusing():
-        model = FusionClustering(n_clusters=int(rng.integers(2, 6)) if rng.random() < 0.3 else None).fit(frame)
-    check_fit(model, frame)
 
 
 def graphs(seed):

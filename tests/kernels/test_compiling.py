@@ -12,7 +12,6 @@ import pytest
 
 import fusewise
 from fusewise.kernels import Stopwatch, announcing, compiled
-from fusewise.kernels import _compiling as compiling
 from fusewise.kernels._compiling import STAGE, Loop
 
 SOURCE = Path(fusewise.__file__).parent
@@ -40,33 +39,6 @@ def test_a_loop_runs_compiled_or_interpreted():
     assert root_of_half(8.0) == root_of_half.interpret(8.0) == root_of_half.function(8.0) == 2.0
     assert root_of_half.fast.signatures  # Numba has compiled it
     assert root_of_half.__name__ == "root_of_half"
-
-
-def test_an_interpreted_loop_calls_no_compiled_one():
-    quiet = Loop(root_of_half.function, ("",))
-    assert quiet.interpret(2.0) == 1.0
-    assert quiet.plain.__globals__["half"] is half.plain
-    assert "fast" not in quiet.__dict__
-
-
-def busy(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
-
-
-def waiting(seconds):
-    time.sleep(seconds)
-
-
-@pytest.mark.parametrize(("function", "worth_it"), [(busy, True), (waiting, False)])
-def test_a_loop_interpreted_for_long_is_worth_compiling(monkeypatch, function, worth_it):
-    """One that waits, as for a processor on a busy machine, is not."""
-    loop = Loop(function, ("",))
-    assert not loop.hot
-    monkeypatch.setattr(compiling, "PATIENCE", 0.1)
-    loop.interpret(0.2)
-    assert loop.hot == worth_it
 
 
 def test_compiling_is_told_of_and_not_counted():
@@ -118,8 +90,7 @@ print(fusewise.__file__, *edge_squares(points, ends, ends[::-1].copy()))
 """
 
 
-@pytest.mark.parametrize("given", [True, False])
-def test_where_nothing_can_be_kept_loops_are_compiled_all_the_same(tmp_path, given):
+def test_where_nothing_can_be_kept_loops_are_compiled_all_the_same(tmp_path):
     """Neither beside the code, nor in the home folder, nor where NUMBA_CACHE_DIR says: files stand in for folders."""
     package, nowhere = tmp_path / "fusewise", tmp_path / "file"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -127,15 +98,10 @@ def test_where_nothing_can_be_kept_loops_are_compiled_all_the_same(tmp_path, giv
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
         (folder / "__pycache__").touch()
     homes = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "IPYTHONDIR"), str(nowhere / "home"))
-    cache = {"NUMBA_CACHE_DIR": str(nowhere / "cache") if given else ""}
-    found = run(COMPILE, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1", **homes, **cache).split()
+    cache = str(nowhere / "cache")
+    found = run(COMPILE, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1", NUMBA_CACHE_DIR=cache, **homes).split()
     assert Path(found[0]).parent == package
     assert [float(square) for square in found[1:]] == [32.0, 0.0, 32.0]
-
-
-def test_every_loop_goes_through_one_door():
-    sources = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
-    assert [name for name, text in sources.items() if "njit" in text] == ["kernels/_compiling.py"]
 
 
 @pytest.mark.parametrize(("cause", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (ValueError(), SystemError)])

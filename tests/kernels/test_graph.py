@@ -8,14 +8,11 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from fusewise.kernels import _compiling as threads
 from fusewise.kernels import (
-    by_rows,
     edge_squares,
     laplacian,
-    merged_edges,
     row_weights,
     spanning_forest,
     spanning_tree,
-    sum_by,
 )
 
 GRAPHS = [(1, 0), (2, 1), (60, 40), (500, 2000), (40, 0)]
@@ -42,47 +39,6 @@ def test_the_forest_is_that_of_scipy(n, edges, ties):
     np.testing.assert_array_equal(on_device, kept)
     forest = sparse.csr_matrix((lengths[kept], (first[kept], second[kept])), shape=(n, n))
     assert connected_components(forest, directed=False)[0] == connected_components(edges_of, directed=False)[0]
-
-
-@pytest.mark.parametrize(("n", "edges"), GRAPHS)
-def test_rows_hold_every_edge_at_both_of_its_ends(n, edges):
-    _, first, second = draw(n, edges)
-    begins, neighbors, numbers = by_rows(n, first, second)
-    assert begins[0] == 0
-    assert len(begins) == n + 1
-    found = [(i, neighbors[k], numbers[k]) for i in range(n) for k in range(begins[i], begins[i + 1])]
-    expected = [(i, j, e) for e, (i, j) in enumerate(zip(first, second, strict=True))]
-    assert sorted(found) == sorted(expected + [(j, i, e) for i, j, e in expected])
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "edges", "n_groups"), [(60, 40, 7), (500, 2000, 30), (500, 2000, 500), (40, 0, 3)])
-def test_parallel_edges_add_up_and_those_within_a_group_vanish(n, edges, n_groups, dtype):
-    rng, first, second = draw(n, edges)
-    groups = rng.permutation(np.arange(n) % n_groups)
-    affinity = rng.uniform(1, 2, len(first)).astype(dtype)
-    a, b, sums = merged_edges(groups, n_groups, first, second, affinity)
-    assert sums.dtype == dtype
-    assert np.all(a < b)
-    expected = np.zeros((n_groups, n_groups))
-    for i, j, c in zip(groups[first], groups[second], affinity, strict=True):
-        if i != j:
-            expected[min(i, j), max(i, j)] += c
-    assert len(a) == np.count_nonzero(expected), "every pair of groups once"
-    found = np.zeros_like(expected)
-    found[a, b] = sums
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
-def test_sums_by_group(dtype):
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(50, 6)).astype(dtype)[:, ::2] * (1j if dtype == np.complex128 else 1)
-    groups = rng.integers(8, size=50)
-    groups[groups == 3] = 2  # an empty group
-    sums = sum_by(groups, 8, rows)
-    assert sums.dtype == dtype
-    np.testing.assert_allclose(sums, [rows[groups == g].sum(axis=0) for g in range(8)], rtol=1e-5, atol=1e-5)
 
 
 N = 60
@@ -137,8 +93,3 @@ def test_the_spanning_tree_is_that_of_single_linkage(n, p):
         groups = connected_components(joined, directed=False)[1]
         expected = fcluster(tree, cut, criterion="distance")
         assert len(set(zip(groups.tolist(), expected.tolist(), strict=True))) == len(set(expected.tolist()))
-
-
-def test_points_that_coincide():
-    _, _, lengths = spanning_tree(np.zeros((5, 3)))
-    assert lengths.tolist() == [0.0] * 4

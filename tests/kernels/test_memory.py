@@ -84,11 +84,3 @@ class TestAllPairs:
     def test_what_fits_is_taken(self, X, monkeypatch):
         monkeypatch.setattr(setup, "available_memory", lambda: 60 * 60 * 8 + setup.WORK_SPACE)
         np.testing.assert_array_equal(fuse(X, lam=1.0).centers, fuse(X, lam=1.0, n_neighbors=None).centers)
-
-    def test_a_graph_needs_no_such_memory(self, X, monkeypatch):
-        monkeypatch.setattr(setup, "available_memory", lambda: 0)
-        assert fuse(X, lam=1.0, n_neighbors=5).centers.shape == X.shape
-
-    def test_an_unknown_word(self, X):
-        with pytest.raises(ValueError, match="n_neighbors must be a whole number or None or 'auto', got 'all'"):
-            fuse(X, n_neighbors="all")

@@ -41,14 +41,6 @@ def test_blocks(small, dtype, r, worth, monkeypatch):
     )
 
 
-def test_views_and_broadcasts_are_as_good_as_arrays(small):
-    grams = np.broadcast_to(np.diag([1.0, 3.0])[::-1, ::-1], (4, 2, 2))
-    inverse, log_det = blocks.inverses_and_log_dets(grams, np.ones(4))
-    np.testing.assert_allclose(inverse, np.broadcast_to(np.diag([0.25, 0.5]), (4, 2, 2)))
-    np.testing.assert_allclose(log_det, np.log(8))
-    np.testing.assert_allclose(blocks.block_products(grams, np.ones((4, 2))), np.tile([3.0, 1.0], (4, 1)))
-
-
 def test_triangles_are_solved_for_all_at_once():
     rng = np.random.default_rng(0)
     n, r = 300, 5
@@ -61,20 +53,6 @@ def test_triangles_are_solved_for_all_at_once():
     np.testing.assert_allclose(triangles, np.linalg.inv(whole)[:, i, j].T, rtol=1e-8)
     np.testing.assert_allclose(solved, np.linalg.solve(whole, right.T[:, :, None])[:, :, 0].T, rtol=1e-8)
     np.testing.assert_allclose(log_det, np.linalg.slogdet(whole)[1], rtol=1e-8)
-
-
-@pytest.mark.parametrize("n", [1, 5, LANES])
-def test_factors_are_those_of_lapack(n):
-    rng = np.random.default_rng(n)
-    half = rng.normal(size=(LANES, 4, 3))
-    matrices = half @ half.transpose(0, 2, 1)  # of rank 3: the shift makes them positive definite
-    lower, pivot = np.ascontiguousarray(matrices.transpose(1, 2, 0)), np.zeros((4, LANES))
-    factorise.fast(lower, pivot, 0.5, n)
-    for c in range(n):
-        expected = np.linalg.cholesky(matrices[c] + 0.5 * np.eye(4))
-        np.testing.assert_allclose(np.tril(lower[:, :, c], -1), np.tril(expected, -1), rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(1 / pivot[:, c], np.diag(expected), rtol=1e-9)
-    np.testing.assert_array_equal(lower[:, :, n:], matrices.transpose(1, 2, 0)[:, :, n:])
 
 
 @pytest.mark.parametrize("part", [0, 1j], ids=["real", "complex"])

@@ -54,30 +54,6 @@ def test_solve_has_no_gradient(entries, centers):
     np.testing.assert_allclose(gradient, 0, atol=1e-13)
 
 
-def test_statistics_of_the_columns(entries):
-    X = entries.fill(np.nan)
-    for p in range(4):
-        column = [X[i, p] for i in range(N) if entries.mask[i, p]]
-        assert entries.column_means[p] == pytest.approx(np.mean(column))
-        assert entries.column_counts[p] == len(column)
-    assert entries.column_means[4] == 0
-    assert entries.spread == pytest.approx(np.sqrt(sum(np.nanvar(X[:, p]) for p in range(4))))
-    assert entries.observed_fraction == len(seen(entries)) / (N * P)
-    assert not entries.is_complete
-    np.testing.assert_array_equal(entries.row_counts, (~np.isnan(X)).sum(axis=1))
-    np.testing.assert_allclose(entries.centred.sum(axis=0), 0, atol=1e-12)
-    assert np.all(entries.centred[~entries.mask] == 0)
-
-
-def test_fill_and_take():
-    entries = as_entries([[1.0, np.nan], [np.nan, 4.0], [5.0, 6.0]])
-    np.testing.assert_array_equal(entries.fill([7.0, 8.0]), [[1, 8], [7, 4], [5, 6]])
-    some = entries.take(np.array([2, 0]))
-    np.testing.assert_array_equal(some.fill(0), [[5, 6], [1, 0]])
-    assert some.shape == (2, 2)
-    assert as_entries(np.ones((2, 2))).is_complete
-
-
 @pytest.mark.filterwarnings("ignore:Casting complex values")
 class TestConfine:
     """Centres are clipped to the range of each column (real and imaginary parts apart)."""
@@ -104,34 +80,6 @@ class TestConfine:
         between = np.linalg.norm(centers[:, None] - centers, axis=2)
         assert np.all(np.linalg.norm(confined[:, None] - confined, axis=2) <= between + 1e-15)
         assert entries.misfit(confined) < entries.misfit(centers)
-
-    def test_twice_is_once(self, entries, centers):
-        once = entries.confine(3 * centers)
-        np.testing.assert_array_equal(entries.confine(once), once)
-
-    def test_the_data_and_their_means_stay(self, entries):
-        filled = entries.fill(entries.column_means)
-        np.testing.assert_array_equal(entries.confine(filled), filled)
-
-    @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
-    def test_precision_is_kept(self, entries, dtype):
-        single = as_entries(entries.fill(np.nan).astype(dtype))
-        assert single.confine(np.ones((N, P), dtype)).dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
-def test_ranges_do_not_depend_on_the_blocks(dtype, monkeypatch):
-    rng = np.random.default_rng(0)
-    values = (rng.normal(size=(50, 4)) * (1 if dtype == np.float32 else 1 + 2j)).astype(dtype)
-    values[:, 2] = 0.1
-    mask = rng.random((50, 4)) < 0.6
-    mask[:, 3] = False
-    table = Entries(np.where(mask, values, 0), mask)
-    monkeypatch.setattr(entries_module, "BLOCK_ENTRIES", 28)
-    assert table.is_constant.tolist() == [False, False, True, True]
-    far = np.full((50, 4), 1e3 if dtype == np.float32 else 1e3 - 1e3j, dtype)
-    highest = [values[mask[:, j], j].real.max() if j < 3 else 0 for j in range(4)]
-    np.testing.assert_array_equal(table.confine(far)[0].real, np.array(highest, dtype).real)
 
 
 @pytest.mark.parametrize("last", [1.0, 1.0 + 2.0j], ids=["real", "complex"])

@@ -17,7 +17,6 @@ from fusewise.observations import (
     as_sparse_entries,
     as_table,
     each_block,
-    reduce_blocks,
 )
 from fusewise.observations import _conversion as reading
 from fusewise.observations import _streamed as blocks
@@ -96,36 +95,11 @@ class TestTheSameNumbers:
         np.testing.assert_array_equal(found, X)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_summaries_are_merged_in_the_order_of_the_rows(self, kind, monkeypatch):
-        monkeypatch.setattr("fusewise.observations._entries.BLOCK_ROWS", 7)
-        X = numbers()
-
-        def summarise(rows, begin):
-            return [(begin + i, int(count)) for i, count in enumerate(rows.row_counts)]
-
-        found = reduce_blocks(summarise, lambda one, other: one + other, table(kind, X))
-        assert found == list(enumerate((~np.isnan(X)).sum(axis=1).tolist()))
-
-    @pytest.mark.parametrize("kind", KINDS)
     def test_rows_numbered_among_those_seen(self, kind):
         X, rows = numbers(), np.array([0, 6, 7, 39])  # row 7 is empty
         held = table(kind, X)
         assert held.n_seen == 40
         np.testing.assert_array_equal(held.take_seen(rows).dense().fill(np.nan), np.delete(X, 7, axis=0)[rows])
-
-    @pytest.mark.parametrize("dtype", [float, complex])
-    def test_sparse_matrices_are_the_dense_arrays(self, dtype):
-        X = numbers(dtype)
-        dense, thin = as_entries(X).real(), as_sparse_entries(stored(X)).real()
-        for name in ("values", "seen", "squares"):
-            np.testing.assert_allclose(getattr(thin, name).toarray(), getattr(dense, name))
-        for ours, theirs in zip(thin.columns(), dense.columns(), strict=True):
-            np.testing.assert_array_equal(ours, theirs)
-        columns, scale, middle = np.array([0, 3]), np.full(12, 2.0), np.full(12, 99.0)
-        assert isinstance(thin.standardised(columns, scale, middle), SparseEntries)
-        one, other = (held.standardised(columns, scale, middle).dense() for held in (thin, dense))
-        np.testing.assert_allclose(one.values, other.values)
-        np.testing.assert_array_equal(one.mask, other.mask)
 
 
 class TestReading:
@@ -169,22 +143,6 @@ class TestReading:
 
     def test_a_frame_with_a_column_called_blocks(self):
         assert as_table(pd.DataFrame({"blocks": [1.0, 2.0], "rows": [3.0, 4.0]})).feature_names == ("blocks", "rows")
-
-    def test_whole_numbers_become_doubles(self):
-        assert as_table(ArrayBlocks(np.arange(6).reshape(3, 2))).values.dtype == np.float64
-
-    @pytest.mark.parametrize(
-        ("array", "message"),
-        [
-            (np.zeros(3), "Expected 2D array, got 1D"),
-            (np.array([["a", "b"], ["c", "d"]]), "must be numeric"),
-            (np.zeros((1, 3)), "a minimum of 2 is required"),
-            (np.zeros((3, 0)), "0 feature"),
-        ],
-    )
-    def test_what_is_no_table(self, array, message):
-        with pytest.raises(ValueError, match=message):
-            as_table(ArrayBlocks(array))
 
     def test_parquet_says_which_column_it_lacks(self, tmp_path):
         pa = pytest.importorskip("pyarrow")

@@ -82,20 +82,3 @@ def test_mean_is_least_squares_over_all(dense):
     q = quadratics(A, b)
     np.testing.assert_allclose(q.mean, np.linalg.lstsq(np.concatenate(A), np.concatenate(b))[0], rtol=1e-9)
     np.testing.assert_allclose(q.centred.sum(axis=0), 0, atol=1e-9)
-
-
-def test_take(dense):
-    A, b, u = dense
-    rows = np.array([4, 1])
-    assert quadratics(A, b).take(rows).misfit(u[rows]) == pytest.approx(quadratics(A[rows], b[rows]).misfit(u[rows]))
-
-
-def test_complete_means_every_point_seen_as_it_is(dense):
-    A, b, _ = dense
-    assert not quadratics(A, b).is_complete
-    assert Quadratics(np.broadcast_to(np.eye(R), (N, R, R)), b[:, :R], np.ones(N)).is_complete
-
-
-def test_no_range_confines_the_centres(dense):
-    A, b, u = dense
-    np.testing.assert_array_equal(quadratics(A, b).confine(1e6 * u), 1e6 * u)

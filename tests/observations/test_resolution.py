@@ -1,9 +1,8 @@
 """Steps of columns, and the blur at which they vanish."""
 
 import numpy as np
-from scipy import sparse
 
-from fusewise.observations import as_entries, as_sparse_entries, blur, steps
+from fusewise.observations import as_entries, blur, steps
 
 
 def columns():
@@ -39,14 +38,3 @@ def test_two_values_become_one_hump():
 
     assert density(1.01 * variance).argmax() == 150
     assert density(0.9 * variance).argmax() != 150
-
-
-def test_few_values_none_of_them_twice_have_no_steps():
-    X = np.random.default_rng(0).normal(size=(5, 2))
-    np.testing.assert_array_equal(blur(as_entries(X)), 0)
-    assert np.all(steps(as_entries(X)) > 0)
-
-
-def test_sparse_tables_alike():
-    X = columns() + 10.0
-    np.testing.assert_allclose(blur(as_sparse_entries(sparse.csr_matrix(X))), blur(as_entries(X)))

@@ -88,38 +88,3 @@ def test_laplacian():
     weighted = CompletePairs(N).weigh(X, H1(0.8))
     pulls = [sum(weighted.matrix[i, j] * (X[i] - X[j]) for j in range(N)) for i in range(N)]
     np.testing.assert_allclose(weighted.laplacian(X), pulls, atol=1e-12)
-
-
-#: Limits of threads hold for a whole process, so that threads of other tests would be in the way.
-IN_A_PROCESS = """
-import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
-
-from fusewise.penalties import H1
-from fusewise.pairs import CompletePairs
-from fusewise.pairs import _complete as complete
-
-complete.BLOCK_SIDE = 4
-X, results = np.random.default_rng(0).normal(size=(23, 3)), []
-for n_threads in (1, 2, 4):
-    with threadpool_limits(n_threads, user_api="blas"):
-        results.append(CompletePairs(len(X)).weigh(X, H1(0.8)))
-        (blas,) = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
-        assert blas == n_threads, "the threads of the products must be given back"
-for other in results[1:]:
-    assert other.energy == results[0].energy
-    np.testing.assert_array_equal(other.matrix, results[0].matrix)
-    np.testing.assert_array_equal(other.degree, results[0].degree)
-"""
-
-
-def test_weights_share_one_array_and_come_back():
-    pairs, X = CompletePairs(N), draw()
-    first = pairs.weigh(X, H1(0.8))
-    expected = naive(naive_distances(X), H1(0.8))[1]
-    np.testing.assert_allclose(first.matrix, expected, rtol=1e-9, atol=1e-12)
-    second = pairs.weigh(2 * X, H1(0.8))
-    assert np.shares_memory(first.matrix, second.matrix)
-    np.testing.assert_allclose(first.matrix, expected, rtol=1e-9, atol=1e-12)
-    first.give_up()[:] = np.nan
-    np.testing.assert_allclose(first.matrix, expected, rtol=1e-9, atol=1e-12)

@@ -91,16 +91,6 @@ def test_nobody_is_near_a_place_nobody_knows():
     assert {(i - 1, j - 1) for i, j in found if i > 0} == nearest_edges(X[1:], 5)
 
 
-def test_the_neighbours_are_those_of_every_pair_weighed(monkeypatch):
-    # More rows than one block holds, candidates by place alone: nearly all of what weighing every pair would find.
-    monkeypatch.setattr(expected, "BLOCK", 64)
-    rng = np.random.default_rng(6)
-    X, spreads = rng.normal(size=(400, R)), covariances(rng, 400, R, 0.2)
-    weighed = edges(nearest_expected(X, spreads, 8))
-    monkeypatch.setattr(expected, "EXHAUSTIVE", 10)
-    assert len(edges(nearest_expected(X, spreads, 8)) & weighed) > 0.9 * len(weighed)
-
-
 @pytest.mark.parametrize("hidden", [0.0, 1.0])
 def test_a_device_finds_the_same(hidden, monkeypatch):
     pytest.importorskip("torch")

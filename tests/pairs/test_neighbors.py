@@ -77,21 +77,6 @@ def test_weights_are_those_of_all_pairs_on_the_edges(table, penalty):
     np.testing.assert_allclose(partial.matrix.toarray(), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("penalty", [H1(1.0), MCP(2.0), Lp(0.4)], ids=repr)
-def test_the_graph_of_all_pairs_is_all_pairs(table, penalty):
-    U = table.fill(table.column_means)
-    graph = NeighborPairs.from_graph(sparse.csr_matrix(np.ones((N, N))))
-    everyone = CompletePairs(N)
-    assert graph.largest_degree == everyone.largest_degree == N - 1
-    for one, other in (
-        (graph.weigh(U, penalty), everyone.weigh(U, penalty)),
-        (graph.weigh_partial(table, penalty, 2), everyone.weigh_partial(table, penalty, 2)),
-    ):
-        assert one.energy == pytest.approx(other.energy)
-        np.testing.assert_allclose(one.matrix.toarray(), other.matrix, rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(one.degree, other.degree, rtol=1e-8)
-
-
 @pytest.mark.parametrize("pairs", [CompletePairs(N), NeighborPairs.from_graph(sparse.csr_matrix(np.ones((N, N))))])
 def test_shortest_links(table, pairs):
     """Those of single linkage."""

@@ -1,20 +1,14 @@
-"""Forged model files: refused, or a model whose every use ends in a result or a plain error."""
+"""Forged model files, whose checksums agree: refused, or a model whose every use ends in a result or a plain error."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from forging import bent_array, bent_tree
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer, PenalizedFusion
-from fusewise.automatic._units import Powers
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.kernels._compiling import Loop
-from fusewise.observations import as_entries
 from fusewise.saving import ModelFileError
 from fusewise.saving import _archive as archive
 from fusewise.saving._codec import ESTIMATORS, RECORDS
@@ -22,8 +16,7 @@ from fusewise.support import Record
 
 X = hide_entries(make_clusters(3, 20, 6, noise=0.3, random_state=0)[0], 0.3, random_state=0)
 WIDE = hide_entries(make_clusters(3, 200, 8, noise=0.3, random_state=0)[0], 0.3, random_state=0)  # compiled loops
-SKEWED = np.random.default_rng(0).lognormal(size=(600, 8))  # made symmetric
-TABLES = {"default": WIDE, "skewed": SKEWED}
+SKEWED = np.exp(np.random.default_rng(0).normal(size=(600, 6)))  # made symmetric
 
 
 @pytest.fixture(scope="module")
@@ -31,34 +24,13 @@ def parts(tmp_path_factory):
     """Tree and arrays of saved models."""
     path = tmp_path_factory.mktemp("forged") / "m"
     kept = {}
-    models = {
-        "default": FusionClustering(),
-        "paper": PenalizedFusion(),
-        "imputer": FusionImputer(),
-        "skewed": FusionClustering(),
-    }
-    for name, model in models.items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(TABLES.get(name, X))
-            if name == "skewed":
-                units = model.path_.units
-                powers = Powers.of(units.scaled(as_entries(SKEWED)))
-                choice = replace(model.path_, units=replace(units, powers=powers))
-                model._result = replace(model._result, choice=choice)
-            model.save(path)
+    for name, model, table in (
+        ("default", FusionClustering(), WIDE), ("paper", PenalizedFusion(), X), ("skewed", FusionClustering(), SKEWED),
+    ):  # fmt: skip
+        model.fit(table).save(path)
         _, tree, arrays = archive.read_archive(path)
         kept[name] = tree, arrays
     return kept
-
-
-def forge(path, tree, arrays):
-    """What ``load`` makes of a file, or None if it is refused."""
-    archive.write_archive(path, "FusionClustering", tree, arrays)
-    try:
-        return fusewise.load(path)
-    except ModelFileError:
-        return None
 
 
 def where(tree, *names):
@@ -80,23 +52,23 @@ def test_spreads_of_another_rank_are_refused(parts, tmp_path, size):
         fusewise.load(tmp_path / "m")
 
 
-def linkage(change):
+def set_to(place, value):
     def changed(array):
         array = array.copy()
-        change(array)
+        array[place] = value
         return array
 
     return changed
 
 
-def set_to(place, value):
-    def change(array):
-        array[place] = value
-
-    return linkage(change)
+POWERS = "_result", "choice", "units", "powers"
 
 
 @pytest.mark.parametrize(("names", "change", "message"), [
+    ((*POWERS, "exponents"), lambda array: array[:-1], "along V"),
+    ((*POWERS, "exponents"), set_to(0, np.inf), "not finite"),
+    ((*POWERS, "before"), set_to((0, 3), 0.0), "multiplied by zero"),
+    ((*POWERS, "after"), lambda array: array[:1], "along 2"),
     (("_result", "choice", "tree", "linkage"), set_to((0, 0), 10**6), "is not a tree"),
     (("_result", "choice", "tree", "linkage"), set_to((0, 0), 1198), "is not a tree"),  # without an end
     (("_result", "choice", "tree", "linkage"), set_to((5, 3), 10**9), "does not count its points"),
@@ -113,55 +85,12 @@ def set_to(place, value):
     (("observations_", "values"), lambda array: array + 1, "not zero where"),
 ])  # fmt: skip
 def test_contents_out_of_range_are_refused(parts, tmp_path, names, change, message):
-    tree, arrays = parts["default"]
+    tree, arrays = parts["skewed" if "powers" in names else "default"]
     place = where(tree, *names)
     forged = [change(array) if k == place else array for k, array in enumerate(arrays)]
     archive.write_archive(tmp_path / "m", "FusionClustering", tree, forged)
     with pytest.raises(ModelFileError, match=message):
         fusewise.load(tmp_path / "m")
-
-
-@pytest.mark.parametrize(("names", "change", "message"), [
-    (("exponents",), lambda array: array[:-1], "along V"),
-    (("exponents",), set_to(0, np.inf), "not finite"),
-    (("before",), set_to((0, 3), 0.0), "multiplied by zero"),
-    (("after",), lambda array: array[:1], "along 2"),
-])  # fmt: skip
-def test_powers_out_of_range_are_refused(parts, tmp_path, names, change, message):
-    tree, arrays = parts["skewed"]
-    place = where(tree, "_result", "choice", "units", "powers", *names)
-    forged = [change(array) if k == place else array for k, array in enumerate(arrays)]
-    archive.write_archive(tmp_path / "m", "FusionClustering", tree, forged)
-    with pytest.raises(ModelFileError, match=message):
-        fusewise.load(tmp_path / "m")
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["default", "paper", "imputer", "skewed"])
-def test_a_forged_model_is_refused_or_harmless(parts, tmp_path, name):
-    random = np.random.default_rng(0)
-    tree, arrays = parts[name]
-    new = TABLES.get(name, X)[:5]
-    loaded = 0
-    for _ in range(60):
-        forged, own = tree, list(arrays)
-        if random.random() < 0.5:
-            k = random.integers(len(arrays))
-            own[k] = bent_array(random, arrays[k])
-        else:
-            forged = bent_tree(random, tree)
-        model = forge(tmp_path / "m", forged, own)
-        if model is None:
-            continue
-        loaded += 1
-        for use in ("predict", "transform", "score"):
-            if hasattr(model, use):
-                with np.errstate(all="ignore"):
-                    try:
-                        getattr(model, use)(new)
-                    except (ValueError, TypeError, AttributeError):
-                        continue
-    assert loaded  # some changes are of no effect
 
 
 def test_damaged_bytes_give_one_kind_of_error(parts, tmp_path):
@@ -203,13 +132,3 @@ def test_compiled_loops_refuse_arrays_that_do_not_fit():
         )
     with pytest.raises(TypeError, match="called by other loops only"):
         Loop(lambda x: x)(1)
-
-
-def test_objects_are_checked_when_they_are_made():
-    from fusewise.automatic._mixture import Mixture
-    from fusewise.observations import Entries
-
-    with pytest.raises(ValueError, match=r"Entries\.mask has 2 along P, where 3 are expected"):
-        Entries(np.zeros((4, 3)), np.ones((4, 2), bool))
-    with pytest.raises(ValueError, match=r"Mixture\.spreads has 2 along r"):
-        Mixture(np.zeros((1, 3)), np.zeros((1, 2, 2)), np.ones(1), "full", 0.0, 1.0)

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
-from fusewise.subspace import _em as em
 from fusewise.subspace import _projection as device_rows
 from fusewise.subspace import coordinates, fit_subspace, information
 
@@ -22,17 +21,6 @@ def table(monkeypatch):
     X = hide_entries(X, 0.4, random_state=0)
     X[7] = np.nan
     return as_entries(X)
-
-
-@pytest.mark.parametrize("rank", [1, 3])
-@pytest.mark.parametrize("fits", [True, False])
-def test_a_pass_has_the_sums_of_the_cpu(table, rank, fits, monkeypatch):
-    monkeypatch.setattr(device_rows, "device_memory", lambda _: 10**9 if fits else 0)
-    rng = np.random.default_rng(1)
-    point = rng.standard_normal(8), rng.standard_normal((8, rank)), 0.7
-    here, there = em._pass(table, *point), em._pass_of(table, "torch:cpu")(*point)
-    for name in here.__dataclass_fields__:
-        assert_allclose(getattr(there, name), getattr(here, name), rtol=1e-9, atol=1e-9, err_msg=name)
 
 
 def test_a_fit_is_that_of_the_cpu(table):

@@ -72,16 +72,6 @@ class TestSparse:
         assert vector.shape == (20_000, 2)
         assert peak < 80e6
 
-    @pytest.mark.parametrize("rank", [1, 3])
-    def test_as_the_dense_table(self, rank):
-        X = table(300, hidden=0.6)
-        stored = sparse.csr_matrix(np.nan_to_num(X))
-        one, other = as_entries(stored), as_sparse_entries(stored)
-        fit = fit_subspace(one, rank=rank)
-        assert_allclose(covariance(fit_subspace(other, rank=rank)), covariance(fit), rtol=1e-6, atol=1e-8)
-        for ours, theirs in zip(information(fit, other), information(fit, one), strict=True):
-            assert_allclose(ours, theirs, atol=1e-10)
-
 
 @pytest.mark.parametrize("blur", [None, np.linspace(0, 2, 8)])
 def test_information_is_the_misfit_but_for_a_constant(blur):
@@ -98,10 +88,3 @@ def test_information_is_the_misfit_but_for_a_constant(blur):
 
     quadratic = np.einsum("ik,ikl,il->i", v, precision, v) - 2 * np.einsum("ik,ik->i", vector, v)
     assert_allclose(quadratic + misfit(0 * v), misfit(v))
-
-
-def test_progress_is_told_the_likelihood():
-    told = []
-    fit = fit_subspace(as_entries(table(100)), rank=2, progress=lambda *step, **values: told.append((step, values)))
-    assert [-values["objective"] for _, values in told] == list(fit.history)
-    assert [step[1] for step, _ in told] == list(range(1, len(fit.history) + 1))

@@ -7,21 +7,9 @@ import copy
 import numpy as np
 
 JUNK = [
-    None,
-    True,
-    -1,
-    0,
-    7,
-    10**9,
-    0.5,
-    "",
-    "nan",
-    [],
-    {},
-    [[]],
-    {"is": "float", "value": "nan"},
+    None, True, -1, 0, 7, 10**9, 0.5, "", "nan", [], {}, [[]], {"is": "float", "value": "nan"},
     {"is": "tuple", "value": []},
-]
+]  # fmt: skip
 
 
 def bent_array(random, array):
