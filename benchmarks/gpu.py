@@ -93,11 +93,11 @@ def copy_rate(device: str) -> float:
 
 
 def neighbours(n: int, r: int, device: str) -> np.ndarray:
-    """Find neighbours, and check them against all distances for some points."""
+    """Find neighbours by tiles, and check them against all distances for some points."""
     import torch
 
     points = torch.from_numpy(places(n, r)).to(device)
-    nearest_in(points[:10_000], NEIGHBORS)  # loads the libraries
+    nearest_in(points[:10_000], NEIGHBORS)  # compiles the kernel
     (squares, indices), taken = once(lambda: nearest_in(points, NEIGHBORS), device)
     sample = torch.from_numpy(np.random.default_rng(2).choice(n, 200, replace=False)).to(device)
     every = torch.cdist(points[sample], points, compute_mode="donot_use_mm_for_euclid_dist")

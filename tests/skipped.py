@@ -9,7 +9,7 @@ from collections.abc import Iterable
 #: How to get a browser; the report's conftest skips for want of one.
 BROWSERS = {"Chromium": ".ci/chromium", "Firefox": ".ci/firefox"}
 #: The extra that has a library; all others are in `test`.
-EXTRAS = {"torch": "gpu"}
+EXTRAS = {"torch": "gpu", "triton": "gpu"}
 
 WANTING = re.compile(r"no (Chromium|Firefox) is installed|could not import '(\w+)|need (playwright)")
 

@@ -54,6 +54,7 @@ from fusewise.kernels._graph import (
     sum_by,
 )
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
+from fusewise.kernels._nearest import nearest_in
 from fusewise.kernels._small_matrices import (
     LANES,
     accumulate,
@@ -70,4 +71,4 @@ from fusewise.kernels._small_matrices import (
     shifted_inverses,
     solve_triangles,
 )
-from fusewise.kernels._tensors import EDGE_BLOCK, factorised, nearest_in, squares_of
+from fusewise.kernels._tensors import EDGE_BLOCK, factorised, squares_of

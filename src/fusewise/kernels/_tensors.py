@@ -1,26 +1,38 @@
-"""The kernels in torch tensors: edges, the Laplacian, nearest neighbours and small symmetric matrices.
+"""The kernels in torch tensors: edges, the Laplacian and small symmetric matrices.
 
-Small matrices are factorised with one tensor for each entry of the lower triangle, so that every operation runs over
-all matrices and the time is that of reading and writing memory; batched solvers take several times as long for matrices
-of a few rows.
+On a GPU the loops along a graph are Triton kernels, elsewhere torch operations. Small matrices are factorised with one
+tensor for each entry of the lower triangle, so that every operation runs over all matrices and the time is that of
+reading and writing memory; batched solvers take several times as long for matrices of a few rows.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fusewise.kernels._arrays import Array
 
 #: Numbers in one block of differences between the ends of edges.
 EDGE_BLOCK = 2**27
-#: Distances between points in one block.
-DISTANCES = 2**27
+
+
+def triton_kernels(device: Any) -> Any:
+    """The Triton kernels; None if Triton cannot run it."""
+    try:
+        from triton import knobs
+
+        from fusewise.kernels import _triton
+    except ImportError:
+        return None
+    return _triton if device.type == "cuda" or knobs.runtime.interpret else None
 
 
 def edge_squares(points: Array, first: Array, second: Array) -> Array:
     """||u_i - u_j||² of every edge (i, j)."""
+    kernels = triton_kernels(points.device)
+    if kernels is not None and points.shape[1] <= kernels.LARGEST_POINT:
+        return kernels.edge_squares(points, first, second)
     s = points.new_empty(len(first))
     step = max(1, EDGE_BLOCK // points.shape[1])
     for start in range(0, len(s), step):
@@ -31,11 +43,18 @@ def edge_squares(points: Array, first: Array, second: Array) -> Array:
 
 def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points: Array) -> Array:
     """L u: d_i u_i - sum_j w_ij u_j."""
+    kernels = triton_kernels(points.device)
+    if kernels is not None:
+        return kernels.laplacian(indptr, indices, data, degree, points)
     return degree[:, None] * points - _sparse_rows(indptr, indices, data) @ points
 
 
 def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> tuple[Array, Array]:
     """The weights w_ij of edges in compressed sparse rows, and d_i = sum_j w_ij."""
+    kernels = triton_kernels(weight.device)
+    if kernels is not None:
+        found: tuple[Array, Array] = kernels.row_weights(indptr, edges, weight)
+        return found
     data = weight.index_select(0, edges)
     ones = weight.new_ones((len(indptr) - 1, 1))
     return data, (_sparse_rows(indptr, indices, data) @ ones)[:, 0]
@@ -51,34 +70,24 @@ def _sparse_rows(indptr: Array, indices: Array, data: Array) -> Array:
         return torch.sparse_csr_tensor(indptr, indices, data, (n, n), check_invariants=False)
 
 
-def nearest_in(points: Array, k: int) -> tuple[Array, Array]:
-    """Squared distances to the k nearest other points of each point, and their indices, by all distances in blocks."""
-    import torch
-
-    placed = (points - points.mean(0)).double()  # the products would cancel in single precision
-    norms, found = placed.square().sum(1), []
-    step = max(1, DISTANCES // len(placed))
-    for start in range(0, len(placed), step):
-        some = slice(start, start + step)
-        s = torch.addmm(norms, placed[some], placed.T, alpha=-2).add_(norms[some, None])
-        s.diagonal(start).fill_(torch.inf)  # each point's distance from itself
-        found.append(s.topk(k, dim=1, largest=False))
-    return torch.cat([values for values, _ in found]).clip(0), torch.cat([indices for _, indices in found])
-
-
 def block_products(blocks: Array, points: Array) -> Array:
     """G_i u_i for symmetric blocks."""
+    kernels = triton_kernels(points.device)
+    if kernels is not None and points.shape[1] <= kernels.LARGEST_BLOCK:
+        return kernels.block_products(blocks, points)
     return (blocks @ points[:, :, None])[:, :, 0]
 
 
 def block_inverses(blocks: Array, shift: Array) -> Array:
     """(G_i + t_i I)^-1 for symmetric positive definite sums."""
-    places = [(a, b) for a in range(blocks.shape[1]) for b in range(a + 1)]
-    lower = factorised(blocks[:, a, b] + shift if a == b else blocks[:, a, b] for a, b in places).inverse()
-    inverse = blocks.new_empty(blocks.shape)
-    for a, b in places:
-        inverse[:, a, b] = inverse[:, b, a] = lower[a][b]
-    return inverse
+    import torch
+
+    kernels = triton_kernels(blocks.device)
+    if kernels is not None and blocks.shape[1] <= kernels.LARGEST_BLOCK:
+        return kernels.block_inverses(blocks, shift)
+    system = blocks.clone()
+    system.diagonal(dim1=1, dim2=2).add_(shift[:, None])
+    return torch.linalg.inv_ex(system)[0]
 
 
 class LowerFactor(NamedTuple):
