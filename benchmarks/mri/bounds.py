@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from compare import moving_region, read_series
 from scipy import fft
+from series import moving_region, read_series
 
 from fusewise.mri import _local, invert, radial_mask, reconstruct, sample_grid, ser
 from fusewise.mri._columns import Columns

@@ -31,7 +31,7 @@ import numpy as np
 import off_grid
 from cine import breathing_cine
 from metrics import ssim
-from scipy.io import loadmat
+from series import moving_region, read_series
 from tuning import tune
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid, ser
@@ -45,9 +45,6 @@ Method = Callable[..., Any]
 #: ``--golden 8 --navigators 4``.
 CITED = """M-DIP, cited: PINCAT 21.8 dB after 146 s, 22.4 dB with the samples put back;
 free breathing (112 x 160 x 160) 14.5 dB after 137 s (2,319 of its 10,000 steps)"""
-
-#: Share of the pixels that --moving scores.
-MOVING_SHARE = 0.15
 
 #: Where --tune begins, and its steps: (start, factor).
 LADDERS: dict[str, dict[str, tuple[float, float]]] = {
@@ -130,20 +127,6 @@ def truth(args: argparse.Namespace) -> tuple[Any, tuple[slice, slice]]:
         phantom = make_phantom(args.frames, args.size)
         return phantom.images, args.heart or phantom.heart
     return images / np.abs(images).max(), args.heart or (slice(None), slice(None))
-
-
-def read_series(path: Path) -> Any:
-    """Frames x ny x nx; of a MATLAB file its only array, whose last axis is time."""
-    if path.suffix != ".mat":
-        return np.load(path).astype(np.float32)
-    (array,) = (value for name, value in loadmat(path).items() if not name.startswith("_"))
-    return np.moveaxis(array, -1, 0).astype(np.complex64)
-
-
-def moving_region(images: Any) -> Any:
-    """The pixels whose magnitudes vary most in time."""
-    spread = np.abs(images).std(axis=0)
-    return spread >= np.quantile(spread, 1 - MOVING_SHARE)
 
 
 def draw(truth: Any, found: dict[str, Any], path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels import beside, library, to_host
-from fusewise.mri._tensors import Array, add_to_diagonals, as_real, batches, double, each, inverse, real_times, zeros
+from fusewise.mri._tensors import Array, add_to_diagonals, as_real, batches, double, each, inverse, real_times, single, zeros
 from fusewise.pairs import h1_weight
 
 #: Kernels are built and applied in single precision: the error is far below that of any reconstruction.
@@ -175,6 +175,12 @@ class LocalKernels:
         each(measure, batches(count, frames**2, grams), grams)
         return cls(tiles, grams, middles, variances, scale)
 
+    @classmethod
+    def of_distances(cls, distances: Array, shape: tuple[int, int], scale: float) -> LocalKernels:
+        """One kernel of unit variance for a whole image, from the squared distances of the frames."""
+        one = single(distances)[None]
+        return cls(Tiles.of(shape, max(shape)), one, median_distance(one), np.ones(1), scale)
+
     @property
     def variance(self) -> float:
         """Mean over the image of the variance of a pixel: the unit of the noise level."""
@@ -190,8 +196,7 @@ class LocalKernels:
         kernels = self._evaluated()
 
         def invert(some: slice) -> None:
-            # In double precision: in tiles with much motion, the noise is small compared with the kernel.
-            system = double(density * kernels[some])
+            system = density * kernels[some]
             add_to_diagonals(system, noise)
             kernels[some] = inverse(system)
 

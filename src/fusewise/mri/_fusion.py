@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fusewise.kernels import library, to_host
-from fusewise.mri._bands import about_mean
+from fusewise.kernels import beside, library, to_host
 from fusewise.mri._columns import ColumnInverse, Columns
 from fusewise.mri._covariances import effective_rank, median_distance, squared_distances
 from fusewise.mri._held_out import Setting, choose_local, decibels, frames_per_sample, hold_out, warn_of_interruption
@@ -94,6 +93,15 @@ def fuse_frames(
     return Fused(frames, kernel, tuple(history[1:]))
 
 
+def about_mean(kspace: Array, mask: Array) -> tuple[Array, Array]:
+    """Mean over the frames where the mask (T x P, on the host) is True, and the deviations from it, else zero."""
+    shares = beside((1 / np.maximum(mask.sum(axis=0), 1)).astype(np.float32), kspace)
+    seen = beside(mask, kspace)
+    values = kspace.reshape(mask.shape) * seen
+    mean = values.sum(axis=0) * shares
+    return mean, (values - mean) * seen
+
+
 @dataclass(frozen=True, eq=False)
 class Series:
     """A series to be fused."""
@@ -141,7 +149,7 @@ def reconstruct_by_fusion(
         images = (maps.conj() * images).sum(axis=1) / np.square(np.abs(maps)).sum(axis=0).clip(1e-6)
     rank = effective_rank(found.kernel, 1 / float(mask.mean()))
     sigma, lam = series.scaled(setting)
-    return Reconstruction(images, lam, sigma, rank, found.history, None, setting, method="fusion")
+    return Reconstruction(images, lam, sigma, rank, found.history, setting, method="fusion")
 
 
 def start_distances(rows: Array, seen: Array, navigator: Array | None) -> Array:

@@ -1,6 +1,7 @@
-"""The second step of every reconstruction: local kernels, taken again from ever better frames.
+"""Every reconstruction: kernels, taken again from ever better frames.
 
-A round compares the frames of the round before it tile by tile, and continues the solve under the new kernels. After
+The first frames come from one kernel for the whole image, that of the distances between navigators. A round compares
+the frames before it tile by tile, and continues the solve under the new kernels. After
 each solve every band of spatial frequencies of the deviations from the mean frame is multiplied by the factor between 0
 and 1 that predicts the held-out samples best: where there is more noise than motion, the frames rest. Held-out samples
 choose scale and noise, the size of the tiles and the number of rounds; the last solve uses them, too.
@@ -12,13 +13,15 @@ import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy import fft
 
 from fusewise.kernels import beside, to_host
 from fusewise.mri._covariances import LocalKernels, effective_rank
 from fusewise.mri._held_out import Setting, choose_local, decibels, warn_of_interruption
-from fusewise.mri._interpolation import Interpolated, Solver
+from fusewise.mri._interpolation import Interpolated, interpolate
 from fusewise.mri._normal_equations import NormalEquations
 from fusewise.mri._result import Reconstruction
+from fusewise.mri._sampling import AXES, radii
 from fusewise.mri._tensors import Array, fft2, ifft2, inner
 from fusewise.progress import Progress
 from fusewise.support import counted
@@ -29,14 +32,18 @@ TILES = (14, 20, 28)
 #: Most numbers in the kernels of all tiles, a quarter of a gigabyte: finer tiles are not tried above it.
 LARGEST_KERNELS = 2**26
 
-#: Candidates for sigma², in units of the median squared distance.
-SCALES = (0.25, 0.5, 1.0, 2.0)
+#: Candidates for sigma², in units of the median squared distance; the one of the first frames.
+SCALES, START_SCALE = (0.5,), 0.5
 
 #: Candidates for lam, in units of the smallest one.
 LEVELS = (1.0, 5.0, 25.0, 125.0)
 
 #: Smallest lam tried, in units of the variance of the motion: below it conjugate gradients only take longer.
 SMALLEST_NOISE = 1e-2
+
+#: Most steps of the first solves, while settings are chosen (too short a trial measures speed, not the setting) and in
+#: a round, and the residual, relative to the target, at which a solve ends.
+FIRST_STEPS, TRIAL_STEPS, ROUND_STEPS, TOL = 12, 5, 10, 1e-3
 
 #: Gain in decibels required of a larger noise, which also speeds up convergence and so flatters a short trial.
 MIN_NOISE_GAIN = 0.02
@@ -56,9 +63,9 @@ BORDERS = tuple(np.arange(0.2, 1.0, 0.1))
 FACTOR_FRAMES = 64
 
 
-def band_factors(images: Array, judge: NormalEquations, radii: Array) -> Array:
+def band_factors(images: Array, judge: NormalEquations) -> Array:
     """The g_b in [0, 1] of bands that minimise the judge's misfit of sum_b g_b u_b, for each k-space location."""
-    bands = np.digitize(radii, BORDERS)
+    bands = np.digitize(fft.ifftshift(radii((images.shape[1], images.shape[2])), axes=AXES), BORDERS)
     some = beside(np.unique(np.linspace(0, len(images) - 1, FACTOR_FRAMES).astype(int)), images)
     judge, waves = judge.of_frames(some), fft2(images[some])
     parts = [ifft2(waves * beside(bands == band, images)) for band in range(len(BORDERS) + 1)]
@@ -86,7 +93,7 @@ class Estimate:
     setting: Setting
     tiles: int  # per width of the image
     kernels: LocalKernels
-    solution: Interpolated  # the deviations from the mean frame as the solver left them, and their dual
+    solution: Interpolated  # the deviations from the mean frame as the solver left them
     factors: Array  # of k-space locations
     frames: Array  # the deviations, filtered by them
 
@@ -95,23 +102,27 @@ class Estimate:
 class LocalProblem:
     """The problem of solving for the deviations from the mean frame under local kernels, and what was found so far."""
 
-    solver: Solver
-    #: Equations of the held-out samples, each weighted by the number of frames that it represents, so that its misfit
-    #: estimates the error of the images.
+    fitted: NormalEquations  # of the samples not held out
+    held: NormalEquations  # of those held out
+    #: The latter, each weighted by the number of frames that it represents, so that its misfit estimates the error of
+    #: the images.
     judge: NormalEquations
-    start: Array  # T x ny x nx, frames from which the first kernels are taken
-    radii: Array  # ny x nx on the host, of the k-space locations (plain layout)
+    density: float  # the mean of the diagonal of A'A
     best: Estimate | None = None  # so far, by score
     tried: list[tuple[float, float, float]] = field(default_factory=list)  # scale, noise and score of every solve
 
-    def solve(self, mean: Array, bands: Setting, tell: Progress) -> Reconstruction:
-        """Choose the setting by the held-out samples, then solve with all samples; `bands`: that of the first step."""
-        kernels = local_kernels(self.start, TILES[0], SCALES[0])
+    def solve(self, mean: Array, distances: Array, tell: Progress) -> Reconstruction:
+        """Choose the setting by the held-out samples, then solve with all; `distances`: T x T squares, on the host."""
+        like = self.fitted.target
+        whole = LocalKernels.of_distances(beside(distances, like), (like.shape[1], like.shape[2]), START_SCALE)
+        start = self._solved(whole, 1, SMALLEST_NOISE, None, FIRST_STEPS)
+        tell(f"first frames: held-out samples {start.setting.score:.2f} dB")
+        kernels = local_kernels(start.frames, TILES[0], SCALES[0])
         if kernels.variance <= 0:  # nothing moves
-            images = np.repeat(to_host(mean)[None], len(self.start), axis=0)
-            return Reconstruction(images, 0.0, 0.0, 0, (0.0,), bands, Setting(SCALES[0], bands.noise))
+            images = np.repeat(to_host(mean)[None], len(like), axis=0)
+            return Reconstruction(images, 0.0, 0.0, 0, (0.0,), start.setting)
         try:
-            best = self._searched(kernels, bands, tell)
+            best = self._searched(start, kernels, tell)
             solution, frames = self._with_all(best)
         except KeyboardInterrupt:
             if self.best is None:
@@ -132,21 +143,18 @@ class LocalProblem:
         lam = setting.noise * best.kernels.variance
         sigma = float(np.sqrt(setting.scale * np.median(best.kernels.medians)))
         rank = effective_rank(best.kernels.covariance.mean(), lam)
-        return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, bands, setting)
+        return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, setting)
 
-    def _searched(self, kernels: LocalKernels, bands: Setting, tell: Progress) -> Estimate:
+    def _searched(self, start: Estimate, kernels: LocalKernels, tell: Progress) -> Estimate:
         """The best of the trials of settings, and of the rounds that follow."""
-        first_steps, trial_steps, round_steps = self.solver.steps
-        smallest = {SMALLEST_NOISE, max(SMALLEST_NOISE, bands.noise)}  # two where the bands found much noise
-        firsts = [self._solved(kernels, TILES[0], noise, None, first_steps) for noise in smallest]
-        first = max(firsts, key=lambda found: found.setting.score)
-        noises = [level * first.setting.noise for level in LEVELS]
+        noises = [level * SMALLEST_NOISE for level in LEVELS]
+        first = self._solved(kernels, TILES[0], noises[0], start.solution.centers, FIRST_STEPS)
         trials = {(SCALES[0], noises[0]): first}
 
         def predict(scale: float, noise: float) -> float:
             if (scale, noise) not in trials:
                 there = kernels if scale == kernels.scale else replace(kernels, scale=scale)
-                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.dual, trial_steps)
+                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.centers, TRIAL_STEPS)
             score = trials[scale, noise].setting.score
             tell(f"local kernels: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
             return score
@@ -154,13 +162,13 @@ class LocalProblem:
         choice = choose_local(predict, SCALES, noises, MIN_NOISE_GAIN)
         self.best = best = trials[choice.scale, choice.noise]
         trials.clear()
-        sizes = [tiles for tiles in TILES if tiles**2 * len(self.start) ** 2 <= LARGEST_KERNELS]
+        sizes = [tiles for tiles in TILES if tiles**2 * len(first.frames) ** 2 <= LARGEST_KERNELS]
         last, stalled = best, 0
-        for _ in range(self._patience(ROUNDS, round_steps)):
+        for _ in range(self._patience(ROUNDS, ROUND_STEPS)):
             finer = [tiles for tiles in sizes if tiles > last.tiles][:1]
             tiles = finer[0] if finer else last.tiles
             kernels = local_kernels(last.frames, tiles, choice.scale)
-            found = self._solved(kernels, tiles, choice.noise, last.solution.dual, round_steps)
+            found = self._solved(kernels, tiles, choice.noise, last.solution.centers, ROUND_STEPS)
             gain = found.setting.score - best.setting.score
             tell(f"kernels of {tiles} x {tiles} tiles: held-out samples {found.setting.score:.2f} dB")
             last = best if finer and gain <= 0 else found
@@ -175,8 +183,8 @@ class LocalProblem:
 
     def _solved(self, kernels: LocalKernels, tiles: int, noise: float, start: Array | None, steps: int) -> Estimate:
         """Solve without the held-out samples, and score the frames by them."""
-        solution = self.solver(kernels, noise * kernels.variance, steps, whole=False, start=start)
-        factors = band_factors(solution.centers, self.judge, self.radii)
+        solution = self._interpolated(self.fitted, kernels, noise, start, steps)
+        factors = band_factors(solution.centers, self.judge)
         frames = filtered(solution.centers, factors)
         score = decibels(self.judge.energy, self.judge.misfit(frames))
         self.tried.append((kernels.scale, noise, score))
@@ -188,12 +196,19 @@ class LocalProblem:
     def _with_all(self, best: Estimate) -> tuple[Interpolated, Array]:
         """Solve with all samples, under the kernels of the best frames."""
         kernels = local_kernels(best.frames, best.tiles, best.setting.scale)
-        noise, steps = best.setting.noise * kernels.variance, self._patience(FINAL_STEPS, 1)
-        solution = self.solver(kernels, noise, steps, start=best.solution.dual)
+        steps, start = self._patience(FINAL_STEPS, 1), best.solution.centers
+        solution = self._interpolated(self.fitted + self.held, kernels, best.setting.noise, start, steps)
         return solution, filtered(solution.centers, best.factors)
 
+    def _interpolated(
+        self, used: NormalEquations, kernels: LocalKernels, noise: float, start: Array | None, steps: int
+    ) -> Interpolated:
+        """Solve, going on from the frames of a solve under other kernels."""
+        lam = noise * kernels.variance
+        return interpolate(used, kernels.shrunk(self.density, lam), self.density, lam, start, max_steps=steps, tol=TOL)
+
     def _patience(self, limits: tuple[int, int], steps: int) -> int:
-        frames, ny, nx = self.start.shape
+        frames, ny, nx = self.fitted.target.shape
         return int(np.clip(PATIENCE / (steps * frames**2 * ny * nx), *limits))
 
 

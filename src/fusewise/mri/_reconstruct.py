@@ -7,18 +7,16 @@ true locations give better frames, from which the next kernels are computed.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from fusewise.kernels import Placement, beside, library, placement, to_host
-from fusewise.mri._bands import Bands, common_locations, start_from_bands
+from fusewise.kernels import library, placement, to_host
 from fusewise.mri._fusion import reconstruct_by_fusion
 from fusewise.mri._held_out import frames_per_sample, hold_out
-from fusewise.mri._interpolation import ByImage, BySample, Solver, by_points
-from fusewise.mri._local import SMALLEST_NOISE, TILES, LocalProblem, local_kernels
+from fusewise.mri._interpolation import interpolate
+from fusewise.mri._local import LocalProblem
+from fusewise.mri._navigator import common_locations, navigator_distances
 from fusewise.mri._normal_equations import NormalEquations, off_grid_equations, on_grid_equations
 from fusewise.mri._result import Reconstruction, Run
 from fusewise.mri._sampling import (
@@ -28,20 +26,17 @@ from fusewise.mri._sampling import (
     Gridded,
     invert,
     maps_from_images,
-    radii,
     sensitivity_maps,
     to_plain,
-    turned,
 )
 from fusewise.mri._tensors import Array
 from fusewise.progress import shown
-from fusewise.support import InputError, counted
+from fusewise.support import InputError
 
 METHODS = ("interpolation", "fusion")
 
-#: Off the grid: the ridge on the mean frame, relative to its misfit, which matters only far from all lines; and sigma²
-#: of the kernels of the first reconstruction, in units of the median squared distance.
-MEAN_RIDGE, START_SCALE = 1e-3, 0.5
+#: The ridge on the mean frame, relative to its misfit: it matters only far from all samples.
+MEAN_RIDGE = 1e-3
 
 
 def reconstruct(
@@ -111,32 +106,21 @@ def reconstruct_gridded(
 ) -> Reconstruction:
     """Reconstruct images from k-space on a grid, T x coils x ny x nx, complex64, zero where not sampled."""
     rng, place, tell = run
-    where = radii((mask.shape[1], mask.shape[2]))
     held = hold_out(mask, np.asarray(mask.all(axis=0)), rng)
     if navigator is None:
         common = common_locations(mask)
-        coils = (coil[:, common] for coil in kspace.swapaxes(0, 1))
-        bands = Bands.of_coils(coils, (mask & ~held)[:, common], where[common], place)
+        distances = navigator_distances(kspace[:, :, common], (mask & ~held)[:, common])
     else:
-        bands = Bands.of_signal(navigator, place)
-    tell(f"{mask.mean():.1%} sampled; frames compared in {counted(len(bands.distances), 'band')}")
-
-    mask, where, held = (fft.ifftshift(array, axes=AXES) for array in (mask, where, held))
-    samples = to_plain(place(kspace))
-    sampling = Gridded(place(mask), None if maps is None else place(maps))
-    fitted = bands.columns(mask & ~held, where, samples)
-    start, choice = start_from_bands(bands, samples.swapaxes(0, 1), mask & ~held, where, rng, sampling.maps, fitted)
-    tell(f"bands: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
-
-    mean = start.mean(axis=0)
-    deviations = samples - sampling.forward(mean[None])
-    using, sparing = replace(sampling, mask=sampling.mask & ~place(held)), replace(sampling, mask=place(held))
-    known, unseen = (on_grid_equations(part, deviations) for part in (using, sparing))
-    judge = on_grid_equations(sparing, deviations, place(frames_per_sample(mask)))
-    solver: Solver = ByImage(known, unseen, float(mask.mean()))
-    if maps is None:
-        solver = BySample(deviations[:, 0], fitted, bands.columns(mask, where, samples))
-    return LocalProblem(solver, judge, start, where).solve(mean, choice, tell)
+        distances = navigator_distances(navigator)
+    tell(f"{mask.mean():.1%} sampled")
+    mask, held = (fft.ifftshift(array, axes=AXES) for array in (mask, held))
+    samples, maps = to_plain(place(kspace)), None if maps is None else place(maps)
+    using, sparing = (Gridded(place(part), maps) for part in (mask & ~held, held))
+    equations = [on_grid_equations(part, samples) for part in (using, sparing)]
+    judge = on_grid_equations(sparing, samples, place(frames_per_sample(mask)))
+    mean = mean_image(equations[0])
+    fitted, unseen, judge = (part.about(mean) for part in (*equations, judge))
+    return LocalProblem(fitted, unseen, judge, float(mask.mean())).solve(mean, distances, tell)
 
 
 def reconstruct_off_grid(
@@ -144,32 +128,19 @@ def reconstruct_off_grid(
 ) -> Reconstruction:
     """Reconstruct images from samples T x coils x samples at a trajectory T x samples x 2."""
     rng, place, tell = run
-    shape = int(maps.shape[1]), int(maps.shape[2])
     samples = place(kspace.astype(np.complex64))
     operator = FourierSums(place(trajectory), place(maps))
-    cells = GridCells.of(trajectory, shape)
-    always = cells.mask.all(axis=0)
-    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), always.ravel()[cells.index], rng)
-    known, unseen = (off_grid_equations(operator, samples, cells.weights * part) for part in (~held, held))
-    mean = mean_image(known)
-    known, unseen = known.about(mean), unseen.about(mean)
+    cells = GridCells.of(trajectory, (int(maps.shape[1]), int(maps.shape[2])))
+    held = hold_out(np.ones(trajectory.shape[:2], dtype=bool), cells.mask.all(axis=0).ravel()[cells.index], rng)
+    fitted, unseen = (off_grid_equations(operator, samples, cells.weights * part) for part in (~held, held))
+    mean = mean_image(fitted)
     deviations = samples - operator.forward(library(mean).broadcast_to(mean, operator.shape))
     represented = frames_per_sample(cells.mask).ravel()[cells.index]
     judge = off_grid_equations(operator, deviations, cells.weights * held * represented)
     tell("computed the mean frame and the point spread functions of the samples")
-
-    where = fft.ifftshift(radii(shape), axes=AXES)
-    fitted = cells.using(~held)
-    bands = compare_frames(deviations, fitted, where, navigator, place)
-    moved = (turned(fitted.means(coil)) for coil in deviations.swapaxes(0, 1))
-    start, choice = start_from_bands(bands, moved, fitted.mask, where, rng, operator.maps)
-    tell(f"start on the grid: scale {choice.scale}, noise {choice.noise}: leave-one-out {choice.score:.2f} dB")
-
-    kernels = local_kernels(start, TILES[0], START_SCALE)
-    solver = ByImage(known, unseen, float(cells.mask.mean()))
-    better = solver(kernels, SMALLEST_NOISE * kernels.variance, solver.steps[1], whole=False).centers
-    tell("computed frames from the samples off the grid, and new kernels from these")
-    return LocalProblem(solver, judge, better, where).solve(mean, choice, tell)
+    signal = cell_distances(deviations, cells.using(~held)) if navigator is None else navigator_distances(navigator)
+    problem = LocalProblem(fitted.about(mean), unseen.about(mean), judge, float(cells.mask.mean()))
+    return problem.solve(mean, signal, tell)
 
 
 def mean_image(equations: NormalEquations) -> Array:
@@ -180,26 +151,20 @@ def mean_image(equations: NormalEquations) -> Array:
     def shrunk(images: Array, out: Array) -> None:
         multiply(images, 1 / (1 + MEAN_RIDGE), out=out)
 
-    mean: Array = by_points(pooled, shrunk, 1.0, MEAN_RIDGE, max_steps=30, tol=1e-3).centers[0]
+    mean: Array = interpolate(pooled, shrunk, 1.0, MEAN_RIDGE, max_steps=30, tol=1e-3).centers[0]
     return mean
 
 
-def compare_frames(
-    deviations: Array, cells: GridCells, where: Array, navigator: Array | None, place: Placement
-) -> Bands:
-    """Distances of the frames by the navigator, or by the samples in k-space cells that most frames have sampled.
+def cell_distances(deviations: Array, cells: GridCells) -> Array:
+    """Squared distances of the frames by the samples in k-space cells that most of them have sampled.
 
     These are the cells of navigator lines, and of the centre, which all lines cross. The positions of the samples
     within a cell differ between frames, so the mean frame, which is steep there, must have been subtracted from them
-    (`deviations`, T x coils x samples). `where` are the radii of the cells, ny x nx.
+    (`deviations`, T x coils x samples).
     """
-    if navigator is not None:
-        return Bands.of_signal(navigator, place)
     often = common_locations(cells.mask)
-    chosen = beside(np.flatnonzero(often), deviations)
-    means = (cells.means(coil).reshape(len(coil), -1) for coil in deviations.swapaxes(0, 1))
-    coils = (to_host(values[:, chosen]) for values in means)
-    return Bands.of_coils(coils, cells.mask[:, often], where[often], place)
+    coils = [to_host(cells.means(coil))[:, often] for coil in deviations.swapaxes(0, 1)]
+    return navigator_distances(np.stack(coils, axis=1), cells.mask[:, often])
 
 
 def _check_method(method: str, gridded: bool, sigma: float | None, lam: float | None) -> None:

@@ -56,7 +56,7 @@ class Reconstruction:
     sigma : scale of the H1 weights that was chosen (median over the image), per pixel. By fusion: of whole frames.
     rank : directions in time that stand out of the noise.
     history : relative residual of the last solve, step by step. By fusion: the objective after each step.
-    bands, local : the settings tried and the held-out samples' verdict on each. By fusion there is no ``bands``.
+    local : the settings tried and the held-out samples' verdict on each.
     method : "interpolation" or "fusion", see ``mri.reconstruct``.
     """
 
@@ -65,7 +65,6 @@ class Reconstruction:
     sigma: float
     rank: int
     history: tuple[float, ...] = field(repr=False)
-    bands: Setting | None
     local: Setting
     method: str = "interpolation"
 
