@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Floats
 from fusewise.support import InputError, counted, some_of
-from fusewise.tables._binary import read_binary, reader_of
+from fusewise.tables._binary import grid_of_frame, read_binary, reader_of
 from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
 from fusewise.tables._columns import (
     Column,
@@ -25,7 +25,7 @@ from fusewise.tables._columns import (
     refuse_too_large,
 )
 from fusewise.tables._dates import FEATURE, MONTHS, feature, feature_names
-from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, joined
+from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, is_frame, joined
 from fusewise.tables._recognition import labels_column, names_column, row_names
 from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
 from fusewise.tables._text import read_text
@@ -66,6 +66,7 @@ def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
 def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
     """Specifications of columns by the user, or else by the file (ordered columns)."""
     told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()}
+    told |= {name: ColumnSpec(Kind.CATEGORY) for name in grid.categories}
     for asked, spec in kinds.items():
         for name in find_columns(grid.written, asked, "kinds or --number, --category, --ordered"):
             if spec.kind != Kind.ORDERED or spec.levels:
@@ -112,6 +113,7 @@ class Reading:
     dialect : separators of the file; results are written the same way.
     notes : assumptions made while reading it, and suspicious values.
     names_column, labels_column : columns with the row names and the known classes; None if there is none.
+    options : how the user asked for it to be read.
     """
 
     path: Path
@@ -122,6 +124,7 @@ class Reading:
     notes: list[str]
     names_column: str | None = None
     labels_column: str | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
 
     @property
     def n_rows(self) -> int:
@@ -219,7 +222,7 @@ class Reading:
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | Any,
     *,
     sheet: str | int | None = None,
     sep: str | None = None,
@@ -237,7 +240,8 @@ def read_table(
     ----------
     path : CSV, TSV or text separated by semicolons, pipes or blanks, Parquet, Feather/Arrow, Excel, Stata, SPSS, SAS,
         JSON lines or SQLite (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input.
-        A pattern (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table.
+        A pattern (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table. Of a pandas
+        or polars frame the columns are decided in the same way.
     sheet : sheet of an Excel file: its name, or its number from 1. Required if several sheets are not empty.
     sep : field separator of a text file. Detected by default.
     decimal : decimal separator, "." or ",". Detected by default from all columns of the file together; if ``1.234`` may
@@ -285,7 +289,7 @@ def read_table(
         sheet, sep, decimal, everywhere, in_columns, told, tuple(ignore), skip_rows=skip_rows, comment=comment,
         below=below or {},
     )  # fmt: skip
-    return read(path, asked)
+    return read("the frame", asked, grid_of_frame("the frame", path)) if is_frame(path) else read(path, asked)
 
 
 def _several(markers: Any) -> tuple[str, ...]:
@@ -342,7 +346,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
             refuse_too_large(column)
     notes = grid.notes + [note for _, of in table.decided.values() for note in of]
     dialect = Dialect(grid.separator or ",", table.decimal)
-    return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels)
+    return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels, asked)
 
 
 @dataclass(eq=False)

@@ -235,12 +235,28 @@ def as_extra(table: Reading) -> dict[str, Any]:
     return {"reading": columns, "names": table.names_column, "labels": table.labels_column}
 
 
+def reread(model: Any, table: Reading) -> Reading:
+    """A table that was read by itself, with its columns read as in the fit of a model, which may be otherwise.
+
+    Its features of dates are counted from the model's first day, and whole numbers are levels if they were.
+    """
+    encoder: FrameEncoder | None = getattr(model, "encoder_", None)
+    here = [column for column in table.columns if column.used and column.kind != Kind.DATE]
+    names = list(getattr(model, "feature_names_in_", [column.name for column in here]))
+    kinds = [str(Kind.NUMBER)] * len(names) if encoder is None else [code.kind for code in encoder.columns]
+    if [(column.name, str(column.kind)) for column in here] == list(zip(names, kinds, strict=True)):
+        return table
+    grid = Grid(table.written, table.dialect.separator)
+    return recode(model, {}, table.path, replace(table.options, decimal=table.dialect.decimal), grid=grid)
+
+
 def recode(
     model: Any,
     extra: dict[str, Any],
     path: str | Path,
     asked: ReadOptions,
     on_error: Literal["raise", "missing"] = "raise",
+    grid: Grid | None = None,
 ) -> Reading:
     """Read a table with the columns of a model, in its order, and with notes on what did not match.
 
@@ -248,7 +264,7 @@ def recode(
     ``as_extra`` said of the fit, empty for a model that was fitted in Python; `on_error` is for cells that are not
     numbers in a numeric column.
     """
-    grid = read_grid(path, asked)
+    grid = read_grid(path, asked) if grid is None else grid
     known = _known(model, extra, path, grid, asked)
     grid = replace(grid, written=with_features(grid.written, {column.name: column.day_first for column in known}))
     here = [column for column in known if column.name in grid.written]
