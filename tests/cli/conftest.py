@@ -68,7 +68,7 @@ def mixed(tmp_path: Path, numbers: tuple[np.ndarray, np.ndarray]) -> Path:
     for i, (values, k) in enumerate(zip(X, y, strict=True)):
         colour = float("nan") if i % 7 == 0 else ("red", "green", "blue")[k]
         wet = "?" if i % 5 == 1 else ("Yes", "no", "no")[k]
-        odd = "<1" if i == 3 else f"{i % 4}.5"
+        odd = "~1" if i == 3 else f"{i % 4}.5"
         day = f"2020-01-{5 * i % 28 + 1:02d}"  # the same in all classes
         rows.append([f"s{i:02d}", *values, colour, wet, "ABC"[k], day, f"said {i % 30}", "here", "n/a", odd])
     header = ["sample", "a", "b", "c", "d", "colour", "wet", "species", "day", "remark", "place", "blank", "assay"]

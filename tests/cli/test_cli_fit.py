@@ -83,7 +83,7 @@ def test_mixed_columns_are_recognised_and_said(run, mixed):
     assert reasons["remark"] == "text with 30 distinct values in 36 rows: too many for categories"
     assert reasons["place"] == "constant: every observed value is 'here'"
     assert reasons["blank"] == "all values are missing"
-    assert "row 4 contains '<1'" in reasons["assay"]
+    assert "row 4 contains '~1'" in reasons["assay"]
     assert ran.json["encoded_features"] == 5 + 3 + 2
     assert ran.json["ari"] == 1
 

@@ -5,7 +5,7 @@ import pytest
 
 from fusewise import DataWarning, FusionClustering, FusionImputer, PenalizedFusion, load
 from fusewise.penalties import H1
-from fusewise.tables import OTHER, FrameEncoder
+from fusewise.tables import OTHER, FrameEncoder, read_table
 from fusewise.tables._codes import MOST_LEVELS
 
 pd = pytest.importorskip("pandas")
@@ -132,7 +132,7 @@ def test_categorical_features_that_make_no_sense(features, said):
 
 
 def test_dates_are_refused_by_name(frame):
-    with pytest.raises(ValueError, match=r"column 'since' holds dates .*: convert it to numbers, such as .*dt.days"):
+    with pytest.raises(ValueError, match=r"column 'since' holds dates .*: pass fusewise.tables.read_table"):
         FusionClustering().fit(frame.assign(since=pd.Timestamp("2024-01-31")))
 
 
@@ -188,3 +188,57 @@ def test_y_of_any_type_is_ignored(frame):
         ["x"] * 240,
     ):
         np.testing.assert_array_equal(FusionClustering(random_state=0).fit(frame, y).labels_, labels)
+
+
+def patients(n=90):
+    """Three clusters of patients, with a number, a visit, a scale, a ward in words, and a code as a category."""
+    random, k = np.random.default_rng(0), np.arange(n) % 3
+    return pd.DataFrame(
+        {
+            "PatientNo": random.permutation(n) + 1,
+            "visit": pd.Timestamp("2019-02-01") + pd.to_timedelta(np.r_[0, random.integers(1, 1500, n - 1)], "D"),
+            "height": random.normal(150 + 15 * k, 2).round(1),
+            "pain": 1 + 2 * k + random.integers(0, 2, n),
+            "ward": np.array(["north", "south", "west"])[random.integers(0, 3, n)],
+            "code": pd.Categorical(random.choice([101, 205, 307], n)),
+        }
+    )
+
+
+def test_a_frame_is_read_like_the_file_it_came_from(tmp_path):
+    frame = patients()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    file, here = read_table(tmp_path / "t.csv", kinds={"code": "category"}), read_table(frame)
+    assert [(c.name, c.kind, c.used, c.why) for c in here.columns] == [
+        (c.name, c.kind, c.used, c.why) for c in file.columns
+    ]
+    assert {c.name for c in here.columns if not c.used} == {"PatientNo"}
+    model = FusionClustering().fit(here)
+    assert np.array_equal(model.labels_, FusionClustering().fit(file).labels_)
+
+
+def test_a_polars_frame_is_read_alike():
+    polars = pytest.importorskip("polars")
+    frame = patients()
+    here = read_table(polars.DataFrame({name: frame[name].astype(object).tolist() for name in frame if name != "code"}))
+    there = read_table(frame.drop(columns="code"))
+    assert [(c.name, c.kind, c.used) for c in here.columns] == [(c.name, c.kind, c.used) for c in there.columns]
+    assert np.array_equal(here.numbers, there.numbers)
+
+
+def test_further_rows_are_read_as_in_the_fit():
+    frame = patients()
+    reading = read_table(frame)
+    model = FusionClustering().fit(reading)
+    few = read_table(frame.iloc[5:11])  # another first day, two wards, and a scale with too few rows for one
+    assert [c.name for c in few.used] != [c.name for c in reading.used]
+    assert model.predict(few).tolist() == model.labels_[5:11].tolist()
+    assert model.predict(read_table(frame.iloc[[5]])).tolist() == [model.labels_[5]]
+
+
+def test_numbers_of_a_model_stay_numbers_where_few_rows_look_like_levels(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 900, (60, 2)) + np.repeat([[0], [5000]], 30, axis=0)
+    model = FusionClustering(2).fit(read_table(pd.DataFrame(rows, columns=["a", "b"])))
+    few = read_table(pd.DataFrame(np.repeat(rows[[0, -1]], 3, axis=0), columns=["a", "b"]))
+    assert [c.kind for c in few.used] == ["flag", "flag"]
+    assert model.predict(few).tolist() == model.labels_[[0, 0, 0, -1, -1, -1]].tolist()

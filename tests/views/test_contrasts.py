@@ -103,6 +103,16 @@ def test_bins_hold_every_value():
     assert [few.places_of(np.array([value]))[0] for value in (1.0, 2.0, 5.0)] == [0, 1, 2]
 
 
+def test_a_few_values_far_apart_have_bins_that_can_be_seen():
+    """Bids of 2 to 250, and 999: on the scale of the bins each has a tenth of the width or more."""
+    values = np.repeat([2.0, 5, 20, 50, 100, 250, 999], 30)
+    bins = bins_of(TableColumn("x", "number", values))
+    assert bins.n_bins == 7
+    widths = np.diff(np.arcsinh(np.array(bins.edges) / bins.soft))
+    assert (widths / widths.sum() >= 0.1).all()
+    assert bins_of(TableColumn("x", "number", np.arange(1990.0, 2010).repeat(5))).soft == 0
+
+
 def test_rare_levels_are_counted_together():
     codes = np.repeat(np.arange(30.0), np.arange(1, 31))
     bins = bins_of(TableColumn("x", "category", codes, tuple(f"level {j}" for j in range(30))))

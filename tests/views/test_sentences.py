@@ -241,3 +241,13 @@ def test_a_saved_model_describes_itself(described, tmp_path):
     model = described._findings.model
     save(model, tmp_path / "model.fusewise")
     assert repr(load(tmp_path / "model.fusewise").describe()) == repr(described)
+
+
+def test_clusters_that_differ_in_the_same_way_have_different_names():
+    """Four groups along one column: two of them are high, and two low, in nothing but this column."""
+    rng = np.random.default_rng(0)
+    size = np.repeat([1.0, 10, 100, 1000], 40) * np.exp(rng.normal(0, 0.1, 160))
+    frame = pd.DataFrame({"size": size, "weight": 3 * size * np.exp(rng.normal(0, 0.1, 160))})
+    described = FusionClustering(n_clusters=4).fit(frame.apply(np.log)).describe()
+    names = [cluster.name for cluster in described.clusters]
+    assert len(set(names)) == 4, names

@@ -45,6 +45,7 @@ READING: dict[str, Any] = {
     ],
     "comment": _one("TEXT", "Leave out lines that start with this text (default: '#' at the start of a file)."),
     "missing": _several("MARKER|COLUMN=MARKER,...", "Additional marker of missing values: -99, or age=99,q1=9"),
+    "below": _several("COLUMN[=LIMIT],...", "Missing values of a column lie below a limit, or its smallest value"),
     "columns": _several("COLUMNS", "Use only these columns: names or patterns (q_*), separated by commas"),
     "drop": _several("COLUMNS", "Columns to ignore"),
     "number": _several("COLUMNS", "Read columns as numbers"),
@@ -82,7 +83,7 @@ def reading(*without: str) -> Callable[[Callable[..., None]], Callable[..., None
 def as_read_options(
     *, number: list[str] | None = None, category: list[str] | None = None, ordered: list[str] | None = None,
     columns: list[str] | None = None, drop: list[str] | None = None, missing: list[str] | None = None,
-    skip_rows: int | None = None, **others: Any,
+    below: list[str] | None = None, skip_rows: int | None = None, **others: Any,
 ) -> ReadOptions:  # fmt: skip
     """Convert the values of the options to ``ReadOptions``."""
     from fusewise.support import InputError
@@ -100,8 +101,22 @@ def as_read_options(
     everywhere, in_columns = _markers(missing or ())
     return ReadOptions(
         missing=everywhere, missing_in=in_columns, kinds=kinds, ignore=drop or (), only=columns or (),
-        skip_rows=skip_rows or 0, **others,
+        skip_rows=skip_rows or 0, below=_limits(below or ()), **others,
     )  # fmt: skip
+
+
+def _limits(given: Sequence[str]) -> dict[str, float | None]:
+    """Limits of missing values by column, ``iron=0.05,zinc=0.1``; None: the smallest value."""
+    from fusewise.support import InputError
+
+    limits: dict[str, float | None] = {}
+    for part in (part for text in given for part in text.split(",")):
+        name, sign, limit = part.rpartition("=")
+        try:
+            limits[(name if sign else part).strip()] = float(limit) if sign else None
+        except ValueError:
+            raise InputError(f"--below {part!r}: {limit!r} is not a number; write COLUMN=0.05") from None
+    return limits
 
 
 def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -34,7 +34,7 @@ from fusewise.support import (
     as_input_errors,
     check_values,
 )
-from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, warn_of_numbered_things
+from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, reread, warn_of_numbered_things
 
 if TYPE_CHECKING:
     from fusewise.views import Description
@@ -153,6 +153,8 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
             raise InputError("Complex data not supported in y (which is ignored here; leave it out)")
         if reset:
             self.encoder_ = self._new_encoder(X, counts)
+        elif isinstance(X, Reading):
+            X = reread(self, X)
         if self.encoder_ is None:
             table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=fewest)
         self._record_columns(X, reset=reset)

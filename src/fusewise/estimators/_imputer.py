@@ -21,7 +21,7 @@ from fusewise.kernels import Mask, Real, Values
 from fusewise.observations import Entries, RepeatedRows, Table, ValueRanges, as_counts, as_entries, as_rows, is_dask
 from fusewise.saving import saveable
 from fusewise.support import Flag, InputError, Instance, Maybe, NumberArray, Rule, Word
-from fusewise.tables import FrameEncoder, Reading, is_frame
+from fusewise.tables import FrameEncoder, Reading, is_frame, reread
 
 #: Fraction of the observed entries held out to estimate the imputation error.
 HELD_OUT = 0.1
@@ -141,6 +141,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         """
         if is_dask(X):
             return self._fill_dask(X)
+        X = reread(self, X) if isinstance(X, Reading) else X
         return _in_container(X, self.encoder_, self.completed_features(X))
 
     def completed_features(self, X: Any) -> npt.NDArray[Any]:

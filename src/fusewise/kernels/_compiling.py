@@ -312,13 +312,13 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 @contextmanager
 def small_products() -> Iterator[None]:
-    """One thread for each matrix product, and for ``in_threads`` as many as before.
+    """One thread for each matrix product and each loop of OpenMP, and for ``in_threads`` as many as before.
 
-    Threads that share a small product spend their time waiting for each other, and on a busy machine most of it.
+    Threads that share little work spend their time waiting for each other, and on a busy machine most of it.
     """
     token = _threads.set(n_threads())
     try:
-        with _blas().limit(limits=1):
+        with _pools().limit(limits=1):
             yield
     finally:
         _threads.reset(token)
@@ -359,6 +359,12 @@ def n_threads() -> int:
 
 
 @cache
+def _pools() -> ThreadpoolController:
+    """The libraries with threads of their own (BLAS and OpenMP), found once: looking for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+@cache
 def _blas() -> ThreadpoolController:
-    """The libraries that multiply matrices, found once: looking for them takes milliseconds."""
-    return ThreadpoolController().select(user_api="blas")
+    """Those that multiply matrices."""
+    return _pools().select(user_api="blas")

@@ -97,22 +97,28 @@ def _with_index_as_column(name: str, frame: Any) -> Any:
     import pandas as pd
 
     frame = frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
-    frame.columns = [str(column).strip() for column in frame.columns]
+    frame = frame.set_axis([str(column).strip() for column in frame.columns], axis=1)
     refuse_duplicates(name, list(frame.columns))
     return frame
 
 
 def grid_of_frame(source: str, frame: Any) -> Grid:
-    """The cells of a data frame, and the levels of its ordered categories."""
+    """The cells of a pandas or polars frame, and what it says of its categories."""
+    if hasattr(frame, "get_columns"):
+        enums = [column for column in frame.get_columns() if hasattr(column.dtype, "categories")]
+        levels = {column.name: column.dtype.categories.to_list() for column in enums if str(column.dtype)[:4] == "Enum"}
+        return Grid({column.name: as_cells(column.to_list()) for column in frame.get_columns()}, levels=levels)
     import pandas as pd
 
-    written, levels = {}, {}
+    written, levels, numbered = {}, {}, []
     for name, column in _with_index_as_column(source, frame).items():
         cells = column.astype(object)
         written[name] = as_cells(cells.where(cells.notna(), None).tolist())
         if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
             levels[name] = column.dtype.categories.tolist()
-    return Grid(written, levels=levels)
+        elif isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.categories.dtype.kind in "iuf":
+            numbered.append(name)
+    return Grid(written, levels=levels, categories=tuple(numbered))
 
 
 def _excel(source: Source, sheet: str | int | None = None, skip_rows: int = 0) -> Grid:

@@ -1,17 +1,18 @@
-"""What a cell says: a number, in one of two conventions, or that a value is missing."""
+"""What a cell says: a number, in one of two conventions, what is known of one, or that a value is missing."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fusewise.kernels import Floats
-from fusewise.support import InputError
+from fusewise.support import InputError, some_of
 from fusewise.tables._grid import Cells, as_cells
 
 #: Markers of a missing value, including spreadsheet errors; case and surrounding spaces are ignored.
@@ -157,36 +158,104 @@ SURE = re.compile(r"[-+]?(?:\d*[.,](?:\d\d?|\d{4,})|0?[.,]\d+)(?:[eE][-+]?\d+)?"
 
 
 @dataclass(frozen=True, eq=False)
+class HalfKnown:
+    """What is known of the entries of a column that are not known exactly.
+
+    Attributes
+    ----------
+    error : standard error of each entry, 0 where there is none.
+    lower, upper : bounds of each entry that is NaN, infinite where nothing bounds it; an upper one is NaN where the
+        cell has a word such as "<LOD", for a limit that the file does not say.
+    said : whether the cell says so, or else the user.
+    words : what was read, in words.
+    """
+
+    error: Floats
+    lower: Floats
+    upper: Floats
+    said: npt.NDArray[np.bool_]
+    words: str = ""
+
+    @classmethod
+    def nothing(cls, n_rows: int) -> HalfKnown:
+        """Nothing is known of so many entries."""
+        free = np.full(n_rows, np.inf)
+        return cls(np.zeros(n_rows), -free, free, np.zeros(n_rows, bool))
+
+    @classmethod
+    def of(cls, cells: Cells, parsed: list[Found | None]) -> HalfKnown | None:
+        """What the cells of a column say; None if all are numbers or missing."""
+        rows = [(row, found) for row, found in enumerate(parsed) if found is not None and found.is_half]
+        if not rows:
+            return None
+        made = cls.nothing(len(cells))
+        examples: dict[str, list[str]] = {}
+        for row, found in rows:
+            made.error[row], made.lower[row], made.upper[row] = found.error, found.lower, found.upper
+            made.said[row] = np.isnan(found.value)
+            examples.setdefault(found.kind, []).append(str(cells[row]))
+        listed = [
+            f"{len(of):,} {kind}" + (f" such as {of[0]!r}" if kind in (RANGE, ERROR, LIMIT) else "")
+            for kind, of in sorted(examples.items(), key=lambda kind: -len(kind[1]))
+        ]
+        return replace(made, words=some_of(listed, 4))
+
+    def below(self, limit: float, values: Floats) -> HalfKnown:
+        """The same if values below an unknown limit, or else missing `values`, are below this one."""
+        unknown = np.isnan(self.upper)
+        where = unknown if unknown.any() else np.isnan(values) & ~self.said
+        words = f"{'the limit is' if unknown.any() else 'missing ones are below'} {limit:g}"
+        return replace(self, upper=np.where(where, limit, self.upper), words=words)
+
+
+@dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column read as numbers, NaN if a cell is missing or not a number."""
+    """A column read as numbers, NaN if a cell is missing, not a number, or only bounded."""
 
     values: Floats
     odd: list[int]  # rows of the cells that are not numbers
     bare: int  # count of numbers without a unit
     affix: tuple[str, str] = ("", "")  # text before and after each number: a currency, a unit or a percent sign
     units: tuple[str, ...] = ()  # most frequent first
+    half: HalfKnown | None = None
 
 
-def read_numbers(cells: Cells, decimal: str) -> Numbers:
-    """Read the cells of a column (None: missing) as numbers with the given decimal separator."""
+def read_numbers(cells: Cells, decimal: str, *, told: bool = False) -> Numbers:
+    """Read the cells of a column (None: missing) as numbers with the given decimal separator.
+
+    Bounds, ranges and errors are read if the other cells are numbers, or if the user says so (`told`).
+    """
     values = plain_numbers(cells, decimal)
     if values is not None:
         return Numbers(values, [], len(cells))
-    known = {cell: _parse(cell, decimal) for cell in {cell for cell in cells if isinstance(cell, str)}}
+    texts = {cell for cell in cells if isinstance(cell, str)}
+    known = {text: _parse(text, decimal) or _half(text, decimal) for text in texts}
     parsed = [known[cell] if isinstance(cell, str) else _native(cell) for cell in cells]
-    units = Counter(unit_of(found[1]) for found in parsed if found is not None)
+    if not (told or _are_measured(parsed)):
+        parsed = [None if found is None or found.is_half else found for found in parsed]
+    units = Counter(unit_of(found.affix) for found in parsed if found is not None)
     unit = _common_unit(units)
     # A number without a unit among others in kg is also in kg; among percentages it may be a fraction.
     accepted = {unit} if unit == "%" else {unit, ""}
-    values, odd = np.full(len(cells), np.nan), []
-    for row, (cell, found) in enumerate(zip(cells, parsed, strict=True)):
-        if found is not None and unit_of(found[1]) in accepted:
-            values[row] = found[0]
-        elif cell is not None:
-            odd.append(row)
-    styles = Counter(found[1] for found in parsed if found is not None and unit_of(found[1]) == unit)
+    parsed = [None if found is None or unit_of(found.affix) not in accepted else found for found in parsed]
+    values = np.array([np.nan if found is None else found.value for found in parsed])
+    odd = [row for row, found in enumerate(parsed) if found is None and cells[row] is not None]
+    styles = Counter(found.affix for found in parsed if found is not None and unit_of(found.affix) == unit)
     named = tuple(unit for unit, _ in units.most_common() if unit)
-    return Numbers(values, odd, units[""], styles.most_common(1)[0][0] if styles else ("", ""), named)
+    affix = styles.most_common(1)[0][0] if styles else ("", "")
+    return Numbers(values, odd, units[""], affix, named, HalfKnown.of(cells, parsed))
+
+
+def _are_measured(parsed: list[Found | None]) -> bool:
+    """Whether bounds, ranges and errors are those of measurements, and not names of groups.
+
+    There must be `LEAST_EXACT` different values beside them; and if there are ranges (10-20, but also 2010-2011), at
+    least as many cells with a value as with a range.
+    """
+    found = [one for one in parsed if one is not None]
+    exact = [one.value for one in found if not np.isnan(one.value)]
+    ranges = sum(one.kind == RANGE for one in found)
+    return len(exact) >= ranges and len(set(exact)) >= LEAST_EXACT
 
 
 def _common_unit(units: Counter[str]) -> str:
@@ -211,20 +280,95 @@ def plain_numbers(cells: Cells, decimal: str) -> Floats | None:
     return None if any(isinstance(cell, str) and "_" in cell for cell in cells) else values
 
 
-Found = tuple[float, tuple[str, str]]
+#: How cells that are known in part are counted.
+RANGE, ERROR, LIMIT = "in a range", "with an error", "below a limit"
+#: Number of different values beside bounds and ranges that make their column one of measurements.
+LEAST_EXACT = 3
+
+BELOW, ABOVE = "(?:<=?|≤|less than|under|below|up to)", "(?:>=?|≥|more than|over|above|at least)"
+BOUND = re.compile(rf"(?:(?P<below>{BELOW})|(?P<above>{ABOVE}))\s*(?P<number>.*\d.*)", re.I)
+OPEN_ENDED = re.compile(
+    r"(?P<number>.*\d.*?)\s*(?:\+|(?:and|or) (?:(?P<below>under|less|below)|over|more|above))", re.I
+)
+WITH_ERROR = re.compile(
+    r"(?P<number>.*\d.*?)\s*(?:±|\+/?-)\s*(?P<error>.*)|(?P<value>.*\d)\s+\((?P<sd>[\d.,]+)\)(?P<unit>.*)"
+)
+BETWEEN = re.compile(r"(?<=[^\s(])\s*(?:-|\bto\b)\s*")
+#: Words of laboratories for a value that is too small to be measured, in lower case and without spaces.
+UNDETECTED = re.compile(
+    r"<?l?lo[dq]|<(?:l[dq]|m?dl)|bdl|bl?o?q|bql|n\.?d\.?|(?:not|un)detect(?:ed|able)|below(?:lo[dq]|detection(?:limit)?)"
+)
+
+
+class Found(NamedTuple):
+    """What a cell says of a number: its value, or else (NaN) its bounds; an upper bound of NaN is an unknown limit."""
+
+    value: float
+    affix: tuple[str, str] = ("", "")
+    error: float = 0.0
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    @property
+    def is_half(self) -> bool:
+        """Whether the number is not known exactly."""
+        return self.error > 0 or self.lower > -np.inf or self.upper != np.inf
+
+    @property
+    def kind(self) -> str:
+        """What is known, in words that follow a count."""
+        if self.error or np.isnan(self.upper):
+            return ERROR if self.error else LIMIT
+        if np.isinf(self.lower):
+            return f"below {self.upper:g}"
+        return f"above {self.lower:g}" if np.isinf(self.upper) else RANGE
+
+
+def _half(text: str, decimal: str) -> Found | None:
+    """What a cell that is not a number says of one: <0.05, 200+, 10-20, 5.1 ± 0.2; None if it is none of these."""
+    text = text.strip().translate(ALIKE)
+    if UNDETECTED.fullmatch(text.replace(" ", "").lower()):
+        return Found(np.nan, upper=np.nan)
+    if not any(map(str.isdecimal, text)):
+        return None
+    if found := BOUND.fullmatch(text) or OPEN_ENDED.fullmatch(text):
+        limit = _parse(found["number"], decimal)
+        if limit is None:
+            return None
+        below = limit._replace(value=np.nan, upper=limit.value)
+        return below if found["below"] else limit._replace(value=np.nan, lower=limit.value)
+    if found := WITH_ERROR.fullmatch(text):
+        number = found["number"] or found["value"] + found["unit"]
+        value, error = _parse(number, decimal), _parse(found["error"] or found["sd"], decimal)
+        both = _with_one_unit(value, error)
+        return both and both[0]._replace(error=both[1].value) if both and both[1].value > 0 else None
+    for between in BETWEEN.finditer(text):
+        both = _with_one_unit(_parse(text[: between.start()], decimal), _parse(text[between.end() :], decimal))
+        if both and both[0].value < both[1].value:
+            return both[0]._replace(value=np.nan, lower=both[0].value, upper=both[1].value)
+    return None
+
+
+def _with_one_unit(one: Found | None, other: Found | None) -> tuple[Found, Found] | None:
+    """Two numbers with the unit that one or both of them have; None if one is missing or the units differ."""
+    if one is None or other is None:
+        return None
+    affix = one.affix if any(one.affix) else other.affix
+    same = all(found.affix in (affix, ("", "")) for found in (one, other))
+    return (one._replace(affix=affix), other) if same else None
 
 
 def _native(cell: Any) -> Found | None:
     """The number in a cell that is not text; None if it is not a number."""
     value = None if isinstance(cell, bool | np.bool_) else _as_float(cell)
-    return None if value is None else (value, ("", ""))
+    return None if value is None else Found(value)
 
 
 def _parse(text: str, decimal: str) -> Found | None:
     """Parse a number and the text before and after it; None if it is not a number."""
     text = NO_CENTS.sub("", text.strip().translate(ALIKE))
     if INFINITE.fullmatch(text):
-        return float(text), ("", "")
+        return Found(float(text))
     found = NUMBER[decimal].fullmatch(text)
     if found is None or not _is_sound(found):
         return None
@@ -232,7 +376,7 @@ def _parse(text: str, decimal: str) -> Found | None:
     signs = (found[name] or "" for name in ("sign", "inner", "trailing"))
     negative = bool(found["close"]) or "-" in "".join(signs)
     value = float(digits)
-    return (-value if negative else value), (found["before"] or "", found["after"] or "")
+    return Found(-value if negative else value, (found["before"] or "", found["after"] or ""))
 
 
 def _is_sound(found: re.Match[str]) -> bool:
@@ -272,6 +416,14 @@ def decimal_sign(text: str) -> str | None:
     if len(readable) == 2:
         return signs[0] if signs else ""
     return readable[0] if readable else None
+
+
+def _sign_in_half(text: str) -> str | None:
+    """The decimal separator in <0.05, 10-20 and the like, as ``decimal_sign`` returns it."""
+    readable = [sign for sign in ".," if _half(text, sign) is not None]
+    if not readable or not ("." in text or "," in text):
+        return "" if readable else None
+    return "?" if len(readable) == 2 else readable[0]
 
 
 #: Columns are considered if at least this fraction of their cells can be read as numbers in either convention.
@@ -320,6 +472,7 @@ def _signs(cells: Cells, *, point_seen: bool) -> dict[str, tuple[int, str]]:
     numbers, long = 0, False
     for row, text in texts:
         sign = decimal_sign(text)
+        sign = _sign_in_half(text) if sign is None else sign
         if sign is None:
             continue
         numbers += 1

@@ -22,11 +22,6 @@ from fusewise.tables._recognition import are_groups
 DATE_KINDS = ("date", "time", "period")
 
 
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
-
-
 def names_of(X: Any) -> list[str]:
     """Names of the columns; x0, x1, ... of an array."""
     if isinstance(X, Reading):
@@ -71,7 +66,7 @@ def entries_of(column: Any) -> list[Any]:
 
 def numbers_of(column: Any, name: str) -> Floats:
     """Entries as floats, NaN where missing; ValueError names the row of one that is not a number."""
-    if isinstance(column, Column):
+    if isinstance(column, Column) and column.kind == Kind.NUMBER:
         return column.values
     if dtype_of(column).startswith(("float", "int", "uint")) and isinstance(column.dtype, np.dtype):
         return np.asarray(column, dtype=float)
@@ -298,7 +293,7 @@ class ColumnContent:
         """Look at the rows that a column has here; `asked` is that of ``code_of``."""
         dtype = dtype_of(column)
         if dtype.startswith(DATE_KINDS):
-            remedy = f"convert it to numbers, such as (X[{name!r}] - X[{name!r}].min()).dt.days, or drop it"
+            remedy = "pass fusewise.tables.read_table(X), which makes features of dates, or drop it"
             raise InputError(f"column {name!r} holds dates or times ({dtype}): {remedy}")
         category = is_text_or_flag(column) if asked is None else asked
         if not category and (asked is False or dtype != "object"):

@@ -9,11 +9,12 @@ from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from fusewise.kernels import Floats
 from fusewise.observations import LARGEST
 from fusewise.support import InputError, counted, some_of
-from fusewise.tables._cells import Numbers, Unmarked, read_numbers
+from fusewise.tables._cells import HalfKnown, Numbers, Unmarked, read_numbers
 from fusewise.tables._dates import are_dates, are_in_order, day_comes_first, numbered_dates, seconds_of, shown
 from fusewise.tables._grid import Cells, as_cells
 from fusewise.tables._recognition import LEAST_COUNTED, are_codes, are_groups, number_role
@@ -54,6 +55,9 @@ class Column:
     used : whether it is used for clustering.
     why : how it was read, or why it is not used.
     affix : text before and after each number: a currency, a unit or a percent sign.
+    half : what is known of the entries of a column of numbers that are not known exactly; None: nothing.
+    limit : the value below which missing entries, or those below a limit that the file does not say, lie if the user
+        says so.
     missing : words treated as missing values in this column only.
     day_first : whether 1/2/2024 is the first of February, in a column of dates or one made of it.
     """
@@ -65,8 +69,21 @@ class Column:
     used: bool = True
     why: str = ""
     affix: tuple[str, str] = ("", "")
+    half: HalfKnown | None = None
+    limit: float | None = None
     missing: tuple[str, ...] = ()
     day_first: bool = False
+
+    @property
+    def absent(self) -> npt.NDArray[np.bool_]:
+        """Whether the file says nothing of each entry, neither its value nor bounds or a limit."""
+        return np.isnan(self.values) if self.half is None else np.isnan(self.values) & ~self.half.said
+
+    def below(self, limit: float | None) -> Column:
+        """The same column, in which missing entries are below a limit; None: the smallest value."""
+        limit = float(np.nanmin(self.values)) if limit is None else limit
+        half = (self.half or HalfKnown.nothing(len(self.values))).below(limit, self.values)
+        return replace(self, half=half, limit=limit, why=f"{self.why}; {half.words}")
 
     @property
     def is_boolean(self) -> bool:
@@ -185,10 +202,11 @@ def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told:
         return _unused(name, Kind.CONSTANT, f"constant: every observed value is {least:g}")
     words = Counter(str(column.cells[row]) for row in numbers.odd)
     before, after = numbers.affix
-    why = f"{before}{least:g}{after} to {before}{largest:g}{after}{_missing(column.markers + words)}"
+    half = f"; {numbers.half.words}" if numbers.half is not None else ""
+    why = f"{before}{least:g}{after} to {before}{largest:g}{after}{half}{_missing(column.markers + words)}"
     notes = [] if not words else [_words_note(name, words, numbers.odd[0] + 1)]
-    made = Column(name, Kind.NUMBER, values, why=why, affix=numbers.affix, missing=tuple(words))
-    if not told and numbers.affix == ("", ""):
+    made = Column(name, Kind.NUMBER, values, why=why, affix=numbers.affix, half=numbers.half, missing=tuple(words))
+    if not told and numbers.affix == ("", "") and numbers.half is None:
         dates = numbered_dates(name, values)
         if dates is not None:
             return _used_dates(name, *dates, column.markers)
@@ -397,7 +415,7 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Dec
 
 def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
     cells = column.cells
-    numbers = read_numbers(cells, decimal)
+    numbers = read_numbers(cells, decimal, told=True)
     seen = sum(cell is not None for cell in cells)
     allowed = told.on_error == "missing" or (told.on_error == "few" and _few(numbers, cells, seen, words_only=False))
     if numbers.odd and not allowed:
@@ -413,7 +431,7 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
         values[beyond] = np.nan
         rows = sorted([*rows, *beyond.tolist()])
     notes = [_words_note(name, Counter(str(cells[row]) for row in rows), rows[0] + 1)] if rows else []
-    return Column(name, Kind.NUMBER, values, affix=numbers.affix), notes
+    return Column(name, Kind.NUMBER, values, affix=numbers.affix, half=numbers.half), notes
 
 
 def refuse_too_large(column: Column) -> None:

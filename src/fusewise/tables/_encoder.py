@@ -24,12 +24,12 @@ from fusewise.tables._codes import (
     columns_of,
     dtype_of,
     entries_of,
-    is_frame,
     is_text_or_flag,
     names_of,
     numbers_of,
     rebuilt,
 )
+from fusewise.tables._grid import is_frame
 from fusewise.tables._reading import Reading
 from fusewise.tables._recognition import number_role
 
@@ -201,8 +201,9 @@ def warn_of_numbered_things(X: Any, categorical_features: Any) -> None:
         values = numbers_of(column, name)
         role = number_role(name, values, len(values)) if values.dtype.kind == "f" and len(values) else None
         if role is not None:
-            remedy = "leave it out" if role[0] == "identifier" else "leave it out, or give it a category dtype"
-            _warn(f"column {name!r} is used as a measurement, but has {role[1]}: {remedy}", 6)
+            remedy = "leave it out" if role[0] == "identifier" else "give it a category dtype"
+            what = f"column {name!r} is used as a measurement, but has {role[1]}"
+            _warn(f"{what}: {remedy}, or pass read_table(X), which decides as for files", 6)
 
 
 def contents_of(X: Any, categorical_features: Any) -> tuple[ColumnContent, ...]:

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -39,6 +39,7 @@ class Grid:
     written: dict[str, Cells]
     separator: str | None = None  # of fields in a text file
     levels: dict[str, list[Any]] = field(default_factory=dict)  # of columns that the file declares as ordered
+    categories: tuple[str, ...] = ()  # columns of numbers that it declares as categories
     notes: list[str] = field(default_factory=list)
     sample_of: int | None = None  # number of rows of which these are a sample; None: all
 
@@ -46,6 +47,11 @@ class Grid:
     def n_rows(self) -> int:
         """Number of rows below the header."""
         return len(next(iter(self.written.values()), ()))
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
 
 
 def as_cells(values: Sequence[Any]) -> Cells:
@@ -133,7 +139,7 @@ def joined(parts: Iterable[tuple[str, Grid]]) -> Grid:
     written = {column: np.concatenate([grid.written[column] for _, grid in named]) for column in first.written}
     notes = list(dict.fromkeys(note for _, grid in named for note in grid.notes))
     n_rows = sum(grid.n_rows if grid.sample_of is None else grid.sample_of for _, grid in named)
-    return Grid(written, first.separator, first.levels, notes, n_rows)
+    return replace(first, written=written, notes=notes, sample_of=n_rows)
 
 
 def refuse_other_columns(name: str, columns: list[str], first: str, expected: list[str]) -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fusewise.kernels import Floats
 from fusewise.support import InputError, counted, some_of
-from fusewise.tables._binary import read_binary, reader_of
+from fusewise.tables._binary import grid_of_frame, read_binary, reader_of
 from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
 from fusewise.tables._columns import (
     Column,
@@ -25,7 +25,7 @@ from fusewise.tables._columns import (
     refuse_too_large,
 )
 from fusewise.tables._dates import FEATURE, MONTHS, feature, feature_names
-from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, joined
+from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, is_frame, joined
 from fusewise.tables._recognition import labels_column, names_column, row_names
 from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
 from fusewise.tables._text import read_text
@@ -48,6 +48,7 @@ class ReadOptions:
     labels: str | Literal[False] | None = None
     skip_rows: int = 0
     comment: str | None = None
+    below: Mapping[str, float | None] = field(default_factory=dict)  # column -> limit of its missing entries
 
 
 def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
@@ -65,6 +66,7 @@ def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
 def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
     """Specifications of columns by the user, or else by the file (ordered columns)."""
     told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()}
+    told |= {name: ColumnSpec(Kind.CATEGORY) for name in grid.categories}
     for asked, spec in kinds.items():
         for name in find_columns(grid.written, asked, "kinds or --number, --category, --ordered"):
             if spec.kind != Kind.ORDERED or spec.levels:
@@ -111,6 +113,7 @@ class Reading:
     dialect : separators of the file; results are written the same way.
     notes : assumptions made while reading it, and suspicious values.
     names_column, labels_column : columns with the row names and the known classes; None if there is none.
+    options : how the user asked for it to be read.
     """
 
     path: Path
@@ -121,6 +124,7 @@ class Reading:
     notes: list[str]
     names_column: str | None = None
     labels_column: str | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
 
     @property
     def n_rows(self) -> int:
@@ -159,6 +163,36 @@ class Reading:
         return np.column_stack([column.values for column in self.used])
 
     @property
+    def error(self) -> Floats | None:
+        """Standard errors of the entries of ``frame``, 0 where there is none; None if the file has none."""
+        errors = self._half_known("error", 0.0)
+        return None if errors is None or not errors.any() else errors
+
+    @property
+    def lower(self) -> Floats | None:
+        """Lower bounds of the entries of ``frame`` that are missing, -inf where there is none; None without bounds."""
+        return self._half_known("lower", -np.inf) if self._is_bounded else None
+
+    @property
+    def upper(self) -> Floats | None:
+        """Upper bounds, like ``lower``."""
+        bounds = self._half_known("upper", np.inf) if self._is_bounded else None
+        return None if bounds is None else np.where(np.isnan(bounds), np.inf, bounds)
+
+    @property
+    def _is_bounded(self) -> bool:
+        halves = [column.half for column in self.used if column.half is not None]
+        return any((half.lower > -np.inf).any() or (half.upper < np.inf).any() for half in halves)
+
+    def _half_known(self, what: str, otherwise: float) -> Floats | None:
+        """An array of ``HalfKnown`` of the columns used, of the shape of the frame; None if there is none."""
+        used = self.used
+        if all(column.half is None for column in used):
+            return None
+        free = np.full(self.n_rows, otherwise)
+        return np.column_stack([free if column.half is None else getattr(column.half, what) for column in used])
+
+    @property
     def names(self) -> Cells:
         """Name of each row, or its number from 1."""
         return row_names(self.cells, self.names_column, self.n_rows)
@@ -188,7 +222,7 @@ class Reading:
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | Any,
     *,
     sheet: str | int | None = None,
     sep: str | None = None,
@@ -198,6 +232,7 @@ def read_table(
     ignore: Iterable[str] = (),
     skip_rows: int = 0,
     comment: str | None = None,
+    below: Mapping[str, float | None] | None = None,
 ) -> Reading:
     r"""Read a table and decide the kind of each column.
 
@@ -205,7 +240,8 @@ def read_table(
     ----------
     path : CSV, TSV or text separated by semicolons, pipes or blanks, Parquet, Feather/Arrow, Excel, Stata, SPSS, SAS,
         JSON lines or SQLite (``file.db::table``), also compressed (gz, xz, bz2, zip, zst); ``-`` is standard input.
-        A pattern (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table.
+        A pattern (``part-*.csv``) or a folder of CSV or Parquet files with the same columns is one table. Of a pandas
+        or polars frame the columns are decided in the same way.
     sheet : sheet of an Excel file: its name, or its number from 1. Required if several sheets are not empty.
     sep : field separator of a text file. Detected by default.
     decimal : decimal separator, "." or ",". Detected by default from all columns of the file together; if ``1.234`` may
@@ -218,12 +254,17 @@ def read_table(
         several names separated by commas.
     skip_rows : number of lines, or rows of a sheet, above the header; titles are mostly recognised.
     comment : lines that start with it are left out; ``#`` at the start of a file is recognised.
+    below : column -> limit below which its missing values lie, or None for its smallest value; if it has words such as
+        ``<LOD``, only these. Cells such as ``<0.05``, ``200+``, ``10-20`` and ``5.1 ± 0.2`` among numbers are read as
+        what they say.
 
     Returns
     -------
     Reading
         ``frame`` has the columns that are used; ``columns`` describes every column of the file: its ``name``, its
-        ``kind``, whether it is ``used``, and ``why``; ``notes`` lists assumptions and suspicious values.
+        ``kind``, whether it is ``used``, and ``why``; ``notes`` lists assumptions and suspicious values. ``error``,
+        ``lower`` and ``upper`` are arrays of the shape of ``frame`` with what is known of entries that are not known
+        exactly, or None.
 
     Raises
     ------
@@ -245,9 +286,10 @@ def read_table(
     everywhere = () if isinstance(missing, Mapping) else tuple(map(str, missing))
     in_columns = {name: _several(markers) for name, markers in missing.items()} if isinstance(missing, Mapping) else {}
     asked = ReadOptions(
-        sheet, sep, decimal, everywhere, in_columns, told, tuple(ignore), skip_rows=skip_rows, comment=comment
-    )
-    return read(path, asked)
+        sheet, sep, decimal, everywhere, in_columns, told, tuple(ignore), skip_rows=skip_rows, comment=comment,
+        below=below or {},
+    )  # fmt: skip
+    return read("the frame", asked, grid_of_frame("the frame", path)) if is_frame(path) else read(path, asked)
 
 
 def _several(markers: Any) -> tuple[str, ...]:
@@ -297,13 +339,14 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     if labels is not None:
         how = "" if classes else ", recognised by the name of the column"
         table.leave_out(labels, f"known classes{how}: used only to score the result", Kind.LABEL)
+    table.bound(asked.below)
     columns, made = table.with_dates()
     for column in columns:
         if column.used and column.kind == Kind.NUMBER:
             refuse_too_large(column)
     notes = grid.notes + [note for _, of in table.decided.values() for note in of]
     dialect = Dialect(grid.separator or ",", table.decimal)
-    return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels)
+    return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels, asked)
 
 
 @dataclass(eq=False)
@@ -350,6 +393,26 @@ class _Decisions:
         """Mark a column as not used, for the given reason."""
         column, _ = self.decided[name]
         self.decided[name] = replace(column, used=False, why=why, kind=kind or column.kind), []
+
+    def bound(self, limits: Mapping[str, float | None]) -> None:
+        """Bound the missing entries of some columns; note those that are below a limit that nobody says."""
+        for asked, limit in limits.items():
+            found = find_columns(self.grid.written, asked, "below (--below)")
+            numbers = [name for name in found if self.decided[name][0].kind == Kind.NUMBER]
+            if not numbers:
+                kind = self.decided[found[0]][0].kind
+                raise InputError(f"below (--below): column {found[0]!r} is read as {kind}; only numbers have a limit")
+            for name in numbers:
+                column, notes = self.decided[name]
+                self.decided[name] = column.below(limit), notes
+        for name, (column, notes) in self.decided.items():
+            unknown = 0 if column.half is None else int(np.isnan(column.half.upper).sum())
+            if column.used and unknown:
+                notes.append(
+                    f"column {name!r}: {counted(unknown, 'value is', 'values are')} below "
+                    "a limit that the file does not say, and counted as missing; if you know it, say so with "
+                    f"below={{{name!r}: 0.05}} (--below '{name}=0.05', or --below '{name}' for the smallest value)"
+                )
 
     def _put_levels_back(self) -> None:
         """Decide again on text columns in which a marker is a category."""

@@ -25,6 +25,9 @@ from fusewise.tables._sources import format_of
 #: Rows from which the kinds of the columns are decided, and the parts, at even distances, from which they are taken.
 SAMPLED_ROWS, SAMPLED_PARTS = 20_000, 64
 
+#: What is saved with a model of how each column was read.
+READ_AS = ("missing", "unit", "day_first", "limit")
+
 #: Name of the index of rows without names.
 ROW = "row"
 
@@ -74,7 +77,7 @@ class PartReader:
     @classmethod
     def like(cls, sample: Reading, first: Path, asked: ReadOptions) -> PartReader:
         """Read every part as a sample of the rows was read."""
-        columns = tuple(replace(column, values=np.empty(0)) for column in sample.used)
+        columns = tuple(replace(column, values=np.empty(0), half=None) for column in sample.used)
         dialect = sample.dialect
         same = replace(asked, sep=asked.sep or dialect.separator, decimal=dialect.decimal, only=(), ignore=(), kinds={})
         return cls(columns, str(first), tuple(sample.written), same, sample.names_column)
@@ -197,6 +200,7 @@ class Known:
     missing: Sequence[str] = ()
     unit: str | None = None  # None: unknown
     day_first: bool = False
+    limit: float | None = None
 
     @property
     def name(self) -> str:
@@ -219,10 +223,31 @@ class Known:
 def as_extra(table: Reading) -> dict[str, Any]:
     """How the columns of a table were read, as plain JSON values, to be saved with the model."""
     columns: list[dict[str, Any]] = [
-        {"name": c.name, "missing": list(c.missing), "unit": unit_of(c.affix), "day_first": c.day_first}
+        {
+            "name": c.name,
+            "missing": list(c.missing),
+            "unit": unit_of(c.affix),
+            "day_first": c.day_first,
+            "limit": c.limit,
+        }
         for c in table.used
     ]
     return {"reading": columns, "names": table.names_column, "labels": table.labels_column}
+
+
+def reread(model: Any, table: Reading) -> Reading:
+    """A table that was read by itself, with its columns read as in the fit of a model, which may be otherwise.
+
+    Its features of dates are counted from the model's first day, and whole numbers are levels if they were.
+    """
+    encoder: FrameEncoder | None = getattr(model, "encoder_", None)
+    here = [column for column in table.columns if column.used and column.kind != Kind.DATE]
+    names = list(getattr(model, "feature_names_in_", [column.name for column in here]))
+    kinds = [str(Kind.NUMBER)] * len(names) if encoder is None else [code.kind for code in encoder.columns]
+    if [(column.name, str(column.kind)) for column in here] == list(zip(names, kinds, strict=True)):
+        return table
+    grid = Grid(table.written, table.dialect.separator)
+    return recode(model, {}, table.path, replace(table.options, decimal=table.dialect.decimal), grid=grid)
 
 
 def recode(
@@ -231,6 +256,7 @@ def recode(
     path: str | Path,
     asked: ReadOptions,
     on_error: Literal["raise", "missing"] = "raise",
+    grid: Grid | None = None,
 ) -> Reading:
     """Read a table with the columns of a model, in its order, and with notes on what did not match.
 
@@ -238,7 +264,7 @@ def recode(
     ``as_extra`` said of the fit, empty for a model that was fitted in Python; `on_error` is for cells that are not
     numbers in a numeric column.
     """
-    grid = read_grid(path, asked)
+    grid = read_grid(path, asked) if grid is None else grid
     known = _known(model, extra, path, grid, asked)
     grid = replace(grid, written=with_features(grid.written, {column.name: column.day_first for column in known}))
     here = [column for column in known if column.name in grid.written]
@@ -256,7 +282,7 @@ def recode(
             absent.append(f"column {column.name!r} is not in the table: treated as missing")
             made = Column(column.name, Kind(column.code.kind), np.full(table.n_rows, np.nan), column.code.spelling)
         _refuse_other_units(column, made)
-        columns.append(made)
+        columns.append(made if column.limit is None or made.limit is not None else made.below(column.limit))
     others = [column for column in table.columns if column.name not in told]
     return replace(table, columns=(*columns, *others), notes=absent + table.notes)
 
@@ -282,7 +308,7 @@ def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, aske
     if encoder is not None:
         codes = [replace(code, name=str(name)) for code, name in zip(encoder.columns, names, strict=True)]
     try:
-        read_as = {c["name"]: (c["missing"], c["unit"], c["day_first"]) for c in extra.get("reading", ())}
+        read_as = {c["name"]: [c[what] for what in READ_AS] for c in extra.get("reading", ())}
     except (TypeError, KeyError) as error:
         raise InputError(f"the model's columns cannot be read: {error}") from error
     return [Known(code, *read_as.get(code.name, ())) for code in codes]

@@ -19,17 +19,20 @@ from fusewise.tables._reading import Reading
 def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[str, Cells]:
     """The user's table with its missing values taken from the completed features of all rows.
 
-    Observed cells and unused columns stay as they were.
+    Cells that say something, such as <0.05, and unused columns stay as they were; values respect their bounds.
     """
     filled = dict(table.written)
     for column, (code, features) in zip(table.used, encoder.by_column(completed), strict=True):
-        missing = np.flatnonzero(np.isnan(column.values))
+        missing = np.flatnonzero(column.absent)
         if not len(missing) or column.name not in filled:  # a feature of dates is not in the file
             continue
         cells = table.written[column.name].copy()
         before, after = column.affix  # "$" or " kg", as written with the observed numbers
         if code.kind == "number":
-            words = _numbers(column, code.decode(features[missing]))
+            values = code.decode(features[missing])
+            if column.limit is not None:
+                values = np.minimum(values, column.limit)
+            words = _numbers(column, values)
         else:
             spelling = dict(zip(code.levels, code.spelling, strict=True))
             words = [spelling[level] for level in code.entries(features[missing])]

@@ -191,6 +191,8 @@ MOST_BINS, MOST_LEVELS = 24, 12
 BEYOND = 0.005
 #: Entropy by which bins on a logarithmic scale must tell more, and the quantile of sizes below which it is linear.
 MORE_TOLD, SOFT_QUANTILE = 0.4, 0.05
+#: Ratio of the gaps between a few values from which they are drawn on a logarithmic scale.
+UNEVEN = 10
 #: Name of the levels that are counted together.
 OTHERS = "(other levels)"
 
@@ -237,6 +239,9 @@ def bins_of(column: TableColumn, least: int = 1) -> ColumnBins:
         middles = (distinct[:-1] + distinct[1:]) / 2
         first, last = (middles[0], middles[-1]) if len(middles) else (distinct[0] + 0.5, distinct[0] - 0.5)
         edges, soft = np.array([2 * distinct[0] - first, *middles, 2 * distinct[-1] - last]), 0.0
+        gaps = np.diff(distinct)
+        if len(gaps) and gaps.max() > UNEVEN * gaps.min():  # 2, 5, 20, 999: bins in proportion would not be seen
+            soft = float(np.abs(distinct[distinct != 0]).min())
     else:
         edges, soft = _even_bins(seen, distinct)
     return ColumnBins(tuple((edges if least <= 1 else _joined(edges, seen, least)).tolist()), soft)

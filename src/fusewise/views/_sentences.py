@@ -115,12 +115,15 @@ def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
 
 
 def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
-    """A name for each cluster, of two properties, or of three where others would have the same."""
-    names = [", ".join(trait.name for trait in of[:FEW_PROPERTIES]) for of in traits]
-    return tuple(
-        ", ".join(trait.name for trait in of[:MOST_PROPERTIES]) if names.count(name) > 1 else name
-        for of, name in zip(traits, names, strict=True)
-    )
+    """A name for each cluster, of two properties; of three, or with their values, where others would have the same."""
+
+    def names(part: str, most: int) -> list[str]:
+        return [", ".join(getattr(trait, part) for trait in of[:most]) for of in traits]
+
+    found = names("name", FEW_PROPERTIES)
+    for other in (names("name", MOST_PROPERTIES), names("short", FEW_PROPERTIES)):
+        found = [more if found.count(name) > 1 else name for name, more in zip(found, other, strict=True)]
+    return tuple(found)
 
 
 def _traits(found: Findings, k: int) -> list[Trait]:
