@@ -5,7 +5,7 @@ from fusewise.automatic._choice import Choice
 from fusewise.automatic._choosing import choose
 from fusewise.automatic._clusters import AxisMixture, Clusters
 from fusewise.automatic._columns import ColumnMixture
-from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._evidence import Evidence, LayeredEvidence
 from fusewise.automatic._hints import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.automatic._labelling import OUTLIER_LEVEL, Classified, Classifier, outlier_confidence
 from fusewise.automatic._mixture import Mixture
@@ -38,6 +38,7 @@ __all__ = [
     "Cut",
     "Evidence",
     "Hints",
+    "LayeredEvidence",
     "LevelBlock",
     "MergeTree",
     "Mixture",

@@ -35,7 +35,7 @@ from fusewise.automatic._sample import SampledSearch, first_rows
 from fusewise.automatic._search import TreeSearch
 from fusewise.automatic._units import Levels, Powers, is_number, units_of
 from fusewise.automatic._valleys import linked, without_valley
-from fusewise.kernels import Index, Labels, small_products
+from fusewise.kernels import Index, Labels, Real, small_products
 from fusewise.observations import Entries, Table
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
@@ -63,6 +63,7 @@ def choose(
     worth: float = 1.0,
     progress: Progress = silent,
     hints: Hints = NO_HINTS,
+    weights: Real | None = None,
 ) -> Choice:
     """Cluster a table, choosing every parameter that is not given.
 
@@ -75,9 +76,10 @@ def choose(
     seed, progress : seed of the sample; called at each step.
     worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
     hints : rows that must be together, or apart.
+    weights : how often each column counts; None: once.
     """
     first = first_rows(table, seed, hints)
-    units, blocks = units_of(table, levels, first)
+    units, blocks = units_of(table, levels, first, weights)
     task = SampledSearch(
         table=table, units=units, levels=blocks, hints=hints, min_size=min_size, seed=seed, n_clusters=n_clusters,
         n_neighbors=n_neighbors, worth=worth, progress=progress, first=first,

@@ -149,7 +149,8 @@ def _posterior(rows: ColumnData, classes: ColumnMixture, away: Away = 0.0) -> Re
 
 def _joined(posterior: Real, classes: ColumnMixture, rows: ColumnData) -> Real:
     """The posterior with the two classes joined whose union loses least of the expected log-likelihood."""
-    loss = joining_losses(classes, rows.real.column_counts / rows.shape[0])
+    seen = rows.real.column_counts / rows.shape[0]
+    loss = joining_losses(classes, seen if rows.real.weights is None else rows.real.weights * seen)
     one, other = np.unravel_index(int(loss.argmin()), loss.shape)
     joined = np.delete(posterior, other, axis=1)
     joined[:, one - (one > other)] += posterior[:, other]

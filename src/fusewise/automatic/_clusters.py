@@ -333,7 +333,8 @@ def better_explained(
     apart = fit_columns(table, posterior, SOFT_ROUNDS, away=away)
     if len(np.unique((apart.log_densities(table)[0] + away).argmax(axis=1))) < apart.n_components:
         return along  # a component has become empty
-    gain = worth * (apart.log_likelihood - total.sum()) - 0.5 * (apart.complexity - complexity) * np.log(worth * n)
+    dearer = 0.5 * evidence.weight * (apart.complexity - complexity) * np.log(worth * n)
+    gain = worth * (apart.log_likelihood - total.sum()) - dearer
     return apart if gain > 0 else along
 
 

@@ -40,7 +40,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import gammaln
 
 from fusewise.automatic._mixture import TAIL, log_tails, one_of_each, probabilities, tail_weights
-from fusewise.automatic._units import Levels, is_number
+from fusewise.automatic._units import Levels, is_number, layers
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import InMemory, steps
 from fusewise.support import Dims, Either, Flag, Number, NumberArray, Record, Several
@@ -78,12 +78,17 @@ class _Counts(NamedTuple):
 
 
 def level_shares(
-    counts: Real, base: Real, starts: Index, ordered: Mask | None = None, entries: float | None = None
+    counts: Real,
+    base: Real,
+    starts: Index,
+    ordered: Mask | None = None,
+    entries: float | None = None,
+    weights: Real | None = None,
 ) -> tuple[Real, float]:
     """E[q | n] of columns side by side, K x Q, and what not knowing q costs: log p(n | E[q | n]) - log p(n).
 
     Given are the n_kl, K x Q, the b, Q, where each column begins, and which ones are ordered. With `entries` that is
-    the a of every column, whatever the order.
+    the a of every column, whatever the order; with `weights` (Q) the cost of a column counts so often.
     """
     columns = _Counts(counts, base, starts)
     shares, evidence = _smoothed(columns, base[None], entries)
@@ -96,7 +101,10 @@ def level_shares(
         where = np.flatnonzero(columns.spread(ordered))[some.spread(better)]
         shares[:, where] = other[:, some.spread(better)]
         evidence[ordered] = np.maximum(gained, evidence[ordered])
-    return shares, float(np.sum(counts * np.log(shares)) - evidence.sum())
+    fits = counts * np.log(shares)
+    if weights is not None:
+        return shares, float((columns.sums(fits.sum(axis=0)) - evidence) @ weights[starts])
+    return shares, float(np.sum(fits) - evidence.sum())
 
 
 def _smoothed(columns: _Counts, prior: Real, entries: float | None) -> tuple[Real, Real]:
@@ -154,6 +162,7 @@ class ColumnData:
     seen: Any
     held: Any
     n_numbers: Index
+    layers: tuple[tuple[float, Mask, Index], ...] = ()  # of numbers with weights: d_l, which, and how many of each row
 
     @classmethod
     def of(cls, table: InMemory, levels: Levels) -> ColumnData:
@@ -167,7 +176,22 @@ class ColumnData:
         else:
             numbers, held = np.hstack(cells), (csr_array(held) if 8 * np.count_nonzero(held) < held.size else held)
         counts = np.asarray(cells[2].sum(axis=1)).ravel().astype(np.intp)
-        return cls(real, np.iscomplexobj(table.values), levels, numeric, numbers, cells[2], held, counts)
+        parts: list[tuple[float, Mask, Index]] = []
+        if real.weights is not None and numeric.any():
+            for share, kept in layers(real.weights[numeric]):
+                parts.append((share, kept, np.asarray(cells[2] @ kept.astype(float)).ravel().astype(np.intp)))
+        return cls(real, np.iscomplexobj(table.values), levels, numeric, numbers, cells[2], held, counts, tuple(parts))
+
+    @property
+    def weight(self) -> float:
+        """How often a column of numbers counts on average."""
+        weights = None if self.real.weights is None else self.real.weights[self.numeric]
+        return 1.0 if weights is None or not len(weights) else float(weights.mean())
+
+    @cached_property
+    def level_weights(self) -> Real | None:
+        """How often each column of levels counts."""
+        return None if self.real.weights is None else self.real.weights[~self.numeric]
 
     @cached_property
     def floor(self) -> Real:
@@ -188,13 +212,19 @@ class ColumnData:
 def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> tuple[Real, Real]:
     """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, N x K."""
     m, s = means[:, rows.numeric], variances[:, rows.numeric]
-    distances = np.maximum(rows.numbers @ np.hstack([1 / s, -2 * m / s, np.square(m) / s]).T, 0)
-    densities = rows.seen @ (-0.5 * np.log(2 * np.pi * s)).T
+    terms, heights = np.hstack([1 / s, -2 * m / s, np.square(m) / s]), -0.5 * np.log(2 * np.pi * s)
+    distances = np.maximum(rows.numbers @ terms.T, 0)
+    densities = rows.seen @ (heights if rows.real.weights is None else rows.real.weights[rows.numeric] * heights).T
     if rows.levels:
         held = means[:, ~rows.numeric]
         unit = _units_of_levels(held, rows.levels)
-        densities += rows.held @ (np.log(held / unit) / unit).T
-    densities += log_tails(distances, rows.n_numbers[:, None])
+        logs = np.log(held / unit) / unit
+        densities += rows.held @ (logs if rows.level_weights is None else rows.level_weights * logs).T
+    if rows.real.weights is None:
+        densities += log_tails(distances, rows.n_numbers[:, None])
+    for share, kept, n_numbers in rows.layers:
+        squares = np.maximum(rows.numbers @ (np.tile(kept, 3) * terms).T, 0)
+        densities += share * log_tails(squares, n_numbers[:, None])
     densities += np.log(shares)
     return densities, distances
 
@@ -314,7 +344,7 @@ def _estimated(rows: ColumnData, posterior: Any, weighted: Any, pseudo: float | 
     means[:, numeric], variances[:, numeric] = m, np.maximum(spread, rows.floor[numeric])
     cost = 0.0
     if rows.levels:
-        cost = _fit_levels(means, _dense(rows.held.T @ posterior).T, middle, rows.levels, pseudo)
+        cost = _fit_levels(means, _dense(rows.held.T @ posterior).T, middle, rows, pseudo)
     return _Estimates(means, variances, entries, cost)
 
 
@@ -384,15 +414,16 @@ def _dense(part: Any) -> Real:
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64)
 
 
-def _fit_levels(means: Real, held: Real, middle: Real, levels: Levels, pseudo: float | None) -> float:
+def _fit_levels(means: Real, held: Real, middle: Real, rows: ColumnData, pseudo: float | None) -> float:
     """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
+    levels = rows.levels
     starts = np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
     where = ~is_number(len(middle), levels)
     unit = _units_of_levels(middle[where], levels)
     unit = np.where(unit > 0, unit, 1.0)  # a column that none of these rows has an entry in
     counts = held / unit
     base, ordered = _positive(middle[where] / unit, counts.sum(), starts), np.array([block.ordered for block in levels])
-    shares, cost = level_shares(counts, base, starts, ordered, pseudo)
+    shares, cost = level_shares(counts, base, starts, ordered, pseudo, rows.level_weights)
     means[:, where] = shares * unit
     return cost
 
@@ -414,7 +445,9 @@ class LevelEvidence:
         widths = [block.stop - block.start for block in levels]
         self._starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
         self._ordered = np.array([block.ordered for block in levels])
-        self._held = csr_array(real.values[:, ~is_number(real.shape[1], levels)] != 0, dtype=float)
+        where = ~is_number(real.shape[1], levels)
+        self._held = csr_array(real.values[:, where] != 0, dtype=float)
+        self._weights = None if real.weights is None else real.weights[where]
         totals = np.asarray(self._held.sum(axis=0))
         sums = np.maximum(np.add.reduceat(totals, self._starts), 1.0)
         together = np.zeros(table.shape[0], np.intp)
@@ -428,14 +461,18 @@ class LevelEvidence:
     def log_shares(self, posterior: Real) -> Real:
         """log of the probability of each row's levels in each of K groups, N x K, given p(k | row), N x K."""
         shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._starts, self._ordered)
-        return np.asarray(self._held @ np.log(shares).T)
+        return np.asarray(self._held @ self._counting(np.log(shares)).T)
 
     def _evidence(self, labels: Index) -> float:
         n = len(labels)
         member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, int(labels.max()) + 1))
         counts = _dense(member.T @ self._held)
-        shares, cost = level_shares(counts, self._base, self._starts, self._ordered)
-        return float(np.sum(counts * np.log(shares)) - cost)
+        shares, cost = level_shares(counts, self._base, self._starts, self._ordered, weights=self._weights)
+        return float(np.sum(counts * self._counting(np.log(shares))) - cost)
+
+    def _counting(self, logs: Real) -> Real:
+        """Logarithms of shares, each as often as its column counts."""
+        return logs if self._weights is None else self._weights * logs
 
 
 def only_columns(table: InMemory, columns: Index) -> InMemory:

@@ -41,7 +41,7 @@ def canonical(table: Entries, numbers: Mask) -> tuple[Entries, Index]:
         values[seen, j] = settled
     first = np.argsort(numbers, kind="stable")  # the last keys of a sort count most: a coin toss does not move rows
     order = np.lexsort((*table.mask.T[first], *values.T[first]))
-    return Entries(values[order], table.mask[order], table.feature_names), np.asarray(order, np.intp)
+    return Entries(values[order], table.mask[order], table.feature_names, table.weights), np.asarray(order, np.intp)
 
 
 def row_keys(table: Entries) -> npt.NDArray[np.void]:
@@ -72,7 +72,9 @@ def spread_out(table: Entries, seed: int) -> Entries:
         return table
     steps = np.array([step(np.unique(column)) for column in table.columns()])
     moved = table.values + steps * np.random.default_rng(seed).uniform(-0.5, 0.5, (n, p))
-    return Entries(np.where(table.mask, moved, 0), table.mask, table.feature_names) if steps.any() else table
+    if not steps.any():
+        return table
+    return Entries(np.where(table.mask, moved, 0), table.mask, table.feature_names, table.weights)
 
 
 #: A cluster has at least so many different rows, or this share of all rows.

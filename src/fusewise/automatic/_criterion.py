@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from fusewise.automatic._columns import ColumnData, ColumnMixture
-from fusewise.automatic._evidence import Evidence, regular
+from fusewise.automatic._evidence import Evidence, LayeredEvidence, regular
 from fusewise.automatic._mixture import TAIL, Mixture, probabilities
 from fusewise.automatic._mixture_fit import enough_gain
 from fusewise.automatic._units import is_number
@@ -54,8 +54,9 @@ def criterion(
     most_rows : of more rows than that, if entries are missing, so many are looked at, and stand for all.
     """
     n = evidence.shape[0]
-    fit = mixture.fit if complete or mixture.n_components == 1 else _sum_explained(evidence, mixture, most_rows or n)
-    return _penalised(fit, mixture, n, worth)
+    known = (complete or mixture.n_components == 1) and not isinstance(evidence, LayeredEvidence)
+    fit = mixture.fit if known else _sum_explained(evidence, mixture, most_rows or n)
+    return _penalised(fit, mixture, n, worth, evidence.weight)
 
 
 def _sum_explained(evidence: Evidence, mixture: Mixture, most_rows: int) -> float:
@@ -66,12 +67,13 @@ def _sum_explained(evidence: Evidence, mixture: Mixture, most_rows: int) -> floa
     return float(n * explained(evidence, mixture).mean())
 
 
-def _penalised(fit: float, mixture: Mixture | ColumnMixture, n: int, worth: float) -> float:
+def _penalised(fit: float, mixture: Mixture | ColumnMixture, n: int, worth: float, weight: float = 1.0) -> float:
     """fit - ((complexity / 2) + K - 1) log N, for n rows as if there were `worth` times as many.
 
-    Parameters fitted to n rows raise their likelihood by half a nat each, by chance, which must not be multiplied.
+    Parameters fitted to n rows raise their likelihood by half a nat each, by chance, which must not be multiplied. They
+    count as often as their columns: `weight` times on average.
     """
-    by_chance, cuts = 0.5 * mixture.complexity, mixture.n_components - 1
+    by_chance, cuts = 0.5 * weight * mixture.complexity, mixture.n_components - 1
     return worth * fit - max(worth - 1, 0.0) * by_chance - (by_chance + cuts) * float(np.log(worth * n))
 
 
@@ -149,11 +151,12 @@ def class_criterion(table: InMemory | ColumnData, mixture: Classes, worth: float
     the data (the coarsened posterior of Miller and Dunson, 2019). In a table with numbers
     each cut costs log N as well, as above; else cuts that are due to the shape of a column would pay.
     """
-    n = worth * table.shape[0]
-    by_chance = max(worth - 1, 0.0) * 0.5 * mixture.complexity  # as in `_penalised`
-    fit = worth * float(probabilities(mixture.log_densities(table)[0])[1].sum()) - by_chance
+    n, rows = worth * table.shape[0], table if isinstance(table, ColumnData) else ColumnData.of(table, mixture.levels)
+    by_chance = 0.5 * rows.weight * mixture.complexity
+    # less what is due to chance, as in `_penalised`
+    fit = worth * float(probabilities(mixture.log_densities(rows)[0])[1].sum()) - max(worth - 1, 0.0) * by_chance
     cuts = mixture.n_components - 1 if has_numbers(mixture) else 0
-    cost = (0.5 * mixture.complexity + cuts) * float(np.log(n)) + mixture.level_cost
+    cost = (by_chance + cuts) * float(np.log(n)) + mixture.level_cost
     return fit / (1 + n / ROWS) - cost
 
 

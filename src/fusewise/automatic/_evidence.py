@@ -7,13 +7,14 @@ loops run over them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from fusewise.automatic._units import layers
 from fusewise.kernels import (
     SMALL,
     Index,
@@ -28,7 +29,7 @@ from fusewise.kernels import (
 )
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
-from fusewise.support import Dims, Flag, NumberArray, PositionArray, Record
+from fusewise.support import Dims, Flag, Instance, Number, NumberArray, PositionArray, Record, Several
 
 
 class Marginal(NamedTuple):
@@ -81,7 +82,13 @@ class Evidence(Record):
 
     @classmethod
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:
-        """Compute the evidence of a table in a subspace."""
+        """Compute the evidence of a table in a subspace; by layers, if its columns have weights."""
+        whole = cls._once(subspace, entries)
+        return whole if entries.weights is None else LayeredEvidence.around(whole, subspace, entries, entries.weights)
+
+    @classmethod
+    def _once(cls, subspace: Subspace, entries: InMemory) -> Evidence:
+        """The same, every column counting once."""
         noises = subspace.noises
         kinds, pattern = _patterns(entries)
         precision = precisions(subspace, kinds)
@@ -105,6 +112,11 @@ class Evidence(Record):
         """(N, r)."""
         r, n = self.vector.shape
         return n, r
+
+    @property
+    def weight(self) -> float:
+        """How often a column counts on average."""
+        return 1.0
 
     @property
     def plain(self) -> bool:
@@ -134,6 +146,11 @@ class Evidence(Record):
         some = Evidence(precision, pattern, vector, self.constant[rows], places, self.dimensions[rows], self.small)
         labels = labels[order]
         return Groups(some, order, labels, labels.searchsorted(bounds), group, group.searchsorted(bounds))
+
+    def of_rows(self, rows: Index) -> Evidence:
+        """Some of the rows, in a given order."""
+        taken = {name: getattr(self, name)[rows] for name in ("pattern", "constant", "dimensions")}
+        return replace(self, vector=self.vector[:, rows], places=self.places[:, rows], **taken)
 
     @property
     def together(self) -> Groups:
@@ -187,6 +204,54 @@ class Evidence(Record):
         in_ranges(n, r**3, invert)
         covariances = covariance[self.pattern]
         return np.einsum("ikl,li->ik", covariances, self.vector), covariances
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredEvidence(Evidence):
+    """Evidence of rows whose columns have weights: log p_w = sum_l d_l log p, over the evidence of layers (``layers``).
+
+    The evidence of all columns, each counting once, is what components are fitted to, given the probabilities of rows.
+    """
+
+    layers: tuple[Evidence, ...] = ()
+    shares: Real = field(default_factory=lambda: np.ones(0))  # the d_l
+    mean_weight: float = 1.0
+
+    _rules: ClassVar = Evidence._rules | {
+        "layers": Several(Instance(Evidence, N="N", r="r"), "L"),
+        "shares": NumberArray("L", low=0),
+        "mean_weight": Number(low=0),
+    }
+
+    @classmethod
+    def around(cls, whole: Evidence, subspace: Subspace, entries: InMemory, weights: Real) -> LayeredEvidence:
+        """The layers of a table."""
+        p = len(weights)
+        parts, shares = [], []
+        for share, kept in layers(weights):
+            columns = np.flatnonzero(kept)
+            some = entries.standardised(columns, np.ones(p), np.zeros(p))
+            parts.append(Evidence._once(subspace.of_columns(columns), some))
+            shares.append(share)
+        return cls(**_fields(whole), layers=tuple(parts), shares=np.array(shares), mean_weight=float(weights.mean()))
+
+    @property
+    def weight(self) -> float:
+        return self.mean_weight
+
+    def turned(self, factor: Real) -> Evidence:
+        return Evidence(**_fields(self)).turned(factor)
+
+    def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
+        groups = super().grouped(labels, n_groups, rows)
+        which = groups.order if rows is None else rows[groups.order]
+        some = tuple(each.of_rows(which) for each in self.layers)
+        again = replace(self, **_fields(groups.evidence), layers=some)
+        return replace(groups, evidence=again)
+
+
+def _fields(evidence: Evidence) -> dict[str, Any]:
+    return {each.name: getattr(evidence, each.name) for each in fields(Evidence)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,7 @@ def classified(clusters: Clusters, rows: InMemory, *, posterior: bool) -> Classi
 
     Where there are many clusters only those near a row are looked at, and the others have probability zero.
     """
-    if clusters.n_parts < MANY:
+    if clusters.n_parts < MANY or rows.weights is not None:
         densities, distances, dimensions = clusters.log_densities(rows)
         shares, _ = probabilities(densities)
         labels = shares.argmax(axis=1)

@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from fusewise.automatic._evidence import Evidence, Groups, Marginal, regular
+from fusewise.automatic._evidence import Evidence, Groups, LayeredEvidence, Marginal, regular
 from fusewise.kernels import Index, Real
 from fusewise.support import Number, NumberArray, Record, Word
 
@@ -171,6 +171,11 @@ class Mixture(Record):
         """log pi_k + log p(x_i | k), N x K; and the squared distance of each row from each mean, in spreads."""
         distances, rest = evidence.seen_from(self.means, self.spreads)
         densities = rest + log_tails(distances, evidence.dimensions)
+        if isinstance(evidence, LayeredEvidence):
+            densities = np.zeros_like(densities)
+            for share, each in zip(evidence.shares, evidence.layers, strict=True):
+                squares, rest = each.seen_from(self.means, self.spreads)
+                densities += share * (rest + log_tails(squares, each.dimensions))
         return densities.T + np.log(self.shares), distances.T
 
     def only(self, kept: Index) -> Mixture:

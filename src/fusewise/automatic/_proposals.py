@@ -121,7 +121,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     for in as many dimensions as there may be.
     """
     n, room = search.sample.shape[0], min(LARGEST_RANK, search.most)
-    if search.told or search.for_classes or search.hints or n < FEWEST_OF_MANY * MOST_CLUSTERS:
+    if search.told or search.for_classes or search.hints or search.weighted or n < FEWEST_OF_MANY * MOST_CLUSTERS:
         return found
     sure = found.chosen > 0 and n < MANY_ROWS
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:

@@ -68,7 +68,16 @@ def fit_axes(
     variances = fitted.variances[varying]
     noise = max(fitted.noise, 1e-6 * float(variances.mean()), 1e-12)
     own = None if table.dtype.kind == "c" else blur(table)
-    return replace(fitted, basis=fitted.basis[:, varying], variances=variances, noise=noise, blur=own)
+    found = replace(fitted, basis=fitted.basis[:, varying], variances=variances, noise=noise, blur=own)
+    return found if table.weights is None or rank >= p else _with_own_noises(found, table)
+
+
+def _with_own_noises(subspace: Subspace, table: InMemory) -> Subspace:
+    """The subspace with a noise of each column: columns that count more are longer, but known no better."""
+    explained = np.square(np.abs(subspace.basis)) @ subspace.variances
+    left = np.maximum(table.column_variances - explained, 0.01 * table.column_variances + 1e-12)
+    noise = float(left.min())
+    return replace(subspace, noise=noise, blur=left - noise + (0.0 if subspace.blur is None else subspace.blur))
 
 
 def _varying_axes(variances: Real) -> npt.NDArray[np.bool_]:
@@ -145,12 +154,6 @@ def axes_in(table: InMemory, columns: Index, rank: int, progress: Progress = sil
     p = table.shape[1]
     inner = fit_axes(table.standardised(columns, np.ones(p), np.zeros(p)), rank, progress, tol=tol)
     return among_others(inner, table, columns)
-
-
-def subspace_of(whole: Subspace, columns: Index) -> Subspace:
-    """The part of a subspace in some columns, which hold its axes."""
-    blur = None if whole.blur is None else whole.blur[columns]
-    return replace(whole, mean=whole.mean[columns], basis=whole.basis[columns], blur=blur)
 
 
 def among_others(inner: Subspace, table: InMemory, columns: Index) -> Subspace:

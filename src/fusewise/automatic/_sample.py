@@ -111,7 +111,7 @@ class SampledSearch:
         smallest = smallest_clusters(n_sampled, n, self.min_size)[0] * n / n_sampled
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
         rows = None
-        if not self.levels and self.table.dtype.kind != "c":
+        if not self.levels and self.table.dtype.kind != "c" and self.units.weights is None:
             known = reduce_blocks(Surprised(clusters, self.units, self.seed), Surprises.merged, self.table).in_order(n)
             rows = self.units.applied(self.table.take(known.row))
         refused: list[float] = []
@@ -124,6 +124,7 @@ class SampledSearch:
             )
         if not isinstance(rows, Entries):
             what = "has categories" if self.levels else "is sparse" if rows is not None else "is complex"
+            what = what if self.units.weights is None else "has columns with weights"
             limits.append(
                 f"Clusters of fewer than about {smallest:,.0f} of {counted(n, 'row')} were not looked for: rare "
                 f"clusters are found in tables of numbers only, and this one {what}."
@@ -169,7 +170,8 @@ def samples(table: Table, size: int, seed: int, hints: Hints = NO_HINTS) -> tupl
     rows = np.sort(random.choice(n, size, replace=False))
     if hints:
         rows = np.union1d(rows, hints.sample(size // 2, random))
-    typical = max(float(np.median(table.column_counts)), 1.0)
+    counts = table.column_counts
+    typical = max(float(np.median(counts[counts > 0])), 1.0)
     wanted = int(min(n * min(ENTRIES_PER_COLUMN / typical, 1.0), MOST_NUMBERS / row_length))
     if wanted <= size:
         return rows, rows

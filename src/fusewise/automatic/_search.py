@@ -15,7 +15,7 @@ from fusewise.automatic._comparison import Candidate, Comparison, Placed, Search
 from fusewise.automatic._cuts import MOST_CLUSTERS, grow, partitions
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, coloured, log_odds
-from fusewise.automatic._rows import Rows, axes_in, fit_axes, prior_variances, subspace_of
+from fusewise.automatic._rows import Rows, axes_in, fit_axes, prior_variances
 from fusewise.automatic._tree import MergeTree
 from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Index, Labels, Real
@@ -70,6 +70,11 @@ class TreeSearch:
     def for_classes(self) -> bool:
         """Whether latent classes are searched for."""
         return bool(self.levels) and self.columns is None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether columns have weights."""
+        return self.wide.weights is not None
 
     @property
     def told(self) -> bool:
@@ -229,4 +234,4 @@ class TreeSearch:
 
     def within(self, subspace: Subspace) -> Subspace:
         """The subspace of the columns in which axes are fitted."""
-        return subspace if self.columns is None else subspace_of(subspace, self.columns)
+        return subspace if self.columns is None else subspace.of_columns(self.columns)

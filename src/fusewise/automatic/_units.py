@@ -7,7 +7,7 @@ The scale on which rows are clustered: the columns that vary, in units of their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -35,6 +35,21 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
     for start, stop, *_ in levels:
         numeric[start:stop] = False
     return numeric
+
+
+def layers(weights: Real) -> list[tuple[float, Mask]]:
+    """The d_l and which columns have a weight of at least w_l, for the different weights 0 < w_1 < w_2 < ...
+
+    With d_l = w_l - w_(l-1) and w_0 = 0, a row with weights of columns has the log-density
+
+        log p_w(x | k) = sum_l d_l log p(x in the columns of l | k),
+
+    that of several rows of one cluster, which are observed in fewer and fewer columns. A column j that is independent
+    of the others adds w_j log p(x_j | k). Whole weights repeat columns, by measurements as independent of the first as
+    one row of a cluster is of another.
+    """
+    levels = np.unique(weights)
+    return [(float(d), weights >= w) for d, w in zip(np.diff(levels, prepend=0.0), levels, strict=True)]
 
 
 #: Standard deviations within which values of a column are the same.
@@ -71,8 +86,8 @@ class Powers(Record):
     def of(cls, table: Entries, levels: Levels = ()) -> Powers:
         """The powers after which columns are as near to a normal distribution as any power makes them.
 
-        Observed values then have mean 0 and variance 1. The levels of categories stay as they are, and so do columns in
-        which one value is frequent (``have_atoms``).
+        Observed values then have mean 0 and variance 1, or the weight of their column. The levels of categories stay as
+        they are, and so do columns in which one value is frequent (``have_atoms``).
         """
         numbers = np.flatnonzero(is_number(table.shape[1], levels) & ~have_atoms(table))
         if not len(numbers):
@@ -88,6 +103,8 @@ class Powers(Record):
         middle = y.sum(axis=0) / n
         deviation = np.sqrt(np.square(np.where(mask, y - middle, 0)).sum(axis=0) / n)
         c = np.sign(a) / np.where(deviation > 0, deviation, 1)
+        if table.weights is not None:
+            c = c * np.sqrt(table.weights[numbers])
         found = cls.none(table)
         found.exponents[numbers], found.last[numbers] = exponents, t.max(axis=0, initial=0)
         found.before[:, numbers], found.after[:, numbers] = (a, b), (c, -c * middle)
@@ -115,7 +132,8 @@ class Powers(Record):
         t = np.where(table.mask, self.before[0] * table.values + self.before[1], 0)
         ours, plain = (log_likelihood(t, table.mask, each) for each in (self.exponents, np.ones(len(self.last))))
         with np.errstate(invalid="ignore"):  # of columns without variation
-            return float(np.nansum(ours - plain))
+            gains = ours - plain
+        return float(np.nansum(gains if table.weights is None else table.weights * gains))
 
     def applied(self, table: InMemory) -> Entries:
         """The z of a table of x."""
@@ -125,13 +143,15 @@ class Powers(Record):
         y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + self.slopes * above
         y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
         z = np.clip(self.after[0] * y + self.after[1], -1e6, 1e6)  # an outlier is one, however far it is
-        return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names)
+        return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names, rows.weights)
 
     def log_slopes(self, table: InMemory) -> Real:
         """Log |dz / dx|, summed over the observed entries of each row of a table of x."""
         rows = table.dense()
         t = np.clip(self.before[0] * rows.values + self.before[1], 0, self.last)
         slopes = (self.exponents - 1) * np.log1p(t) + np.log(np.abs(self.before[0] * self.after[0]))
+        if table.weights is not None:
+            slopes = table.weights * slopes
         return np.asarray(np.where(rows.mask, slopes, 0).sum(axis=1))
 
     def undone(self, rows: Real) -> Real:
@@ -215,6 +235,8 @@ class Units(Record):
         with two values, their distance over u, and the lower one.
     flips : V, u in the second column of z of a column with two values, 0 elsewhere.
     powers : those of the varying columns, if they were made symmetric.
+    weights : V, how often each column counts (None: once); z is longer by their square roots, so that distances are
+        those of repeated columns.
     """
 
     columns: Index
@@ -222,6 +244,7 @@ class Units(Record):
     middle: Values
     flips: Real
     powers: Powers | None = None
+    weights: Real | None = None
 
     _rules: ClassVar = {
         "columns": PositionArray("V", below="P"),
@@ -229,6 +252,7 @@ class Units(Record):
         "middle": NumberArray("P", kinds="fc"),
         "flips": NumberArray("V", low=0),
         "powers": Maybe(Instance(Powers, V="V")),
+        "weights": Maybe(NumberArray("V", low=0)),
     }
 
     def _verify(self) -> None:
@@ -236,8 +260,10 @@ class Units(Record):
             raise ValueError("Units.scale has a column of zero")
 
     def scaled(self, rows: InMemory) -> InMemory:
-        """(x - middle) / scale of the rows of a table, u less that in the second column of a pair."""
+        """(x - middle) / scale of the rows of a table, u less that in the second column of a pair; with the weights."""
         found = rows.standardised(self.columns, self.scale, self.middle)
+        if self.weights is not None:
+            found = replace(found, weights=self.weights)
         second = np.flatnonzero(self.flips)
         if not len(second):
             return found
@@ -297,8 +323,9 @@ class _TwoValues(NamedTuple):
     one_hot: list[Index]
 
 
-def _two_values(sample: InMemory, levels: Levels) -> _TwoValues:
+def _two_values(sample: InMemory, levels: Levels, weights: Real | None) -> _TwoValues:
     """The columns of numbers with two values; those of a sparse table are left as they are."""
+    weights = np.ones(sample.shape[1]) if weights is None else weights
     if not isinstance(sample, Entries) or sample.dtype.kind == "c":
         return _TwoValues(np.empty(0, np.intp), np.empty(0), np.empty(0), np.empty(0), [])
     values, mask = sample.values.astype(float), sample.mask
@@ -306,8 +333,10 @@ def _two_values(sample: InMemory, levels: Levels) -> _TwoValues:
     with np.errstate(invalid="ignore"):  # of columns without entries
         at = np.where(mask, (values - low) / np.where(high > low, high - low, 1), 0)
         either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low) & is_number(sample.shape[1], levels)
-    higher, counts = np.round(at), mask.sum(axis=0)
-    one_hot = _one_hot(higher, mask, either)
+    higher, counts, used = np.round(at), mask.sum(axis=0), np.flatnonzero(weights)
+    either[weights == 0] = False
+    one_hot = [used[group] for group in _one_hot(higher[:, used], mask[:, used], either[used])]
+    one_hot = [group for group in one_hot if np.ptp(weights[group]) == 0]
     totals = higher.sum(axis=0)
     either &= np.minimum(totals, counts - totals) > 1  # two entries that differ are no two values
     for group in one_hot:
@@ -333,14 +362,17 @@ def _one_hot(higher: Real, mask: Mask, either: Mask) -> list[Index]:
     return found
 
 
-def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Levels]:
+def units_of(table: Table, levels: Levels, sample: InMemory, weights: Real | None = None) -> tuple[Units, Levels]:
     """The units of a table, and the blocks of levels among the columns of z.
 
     Numbers have their standard deviation and mean; the levels of a category share one scale, by which the category as
     a whole has the variance of one number, and are not centred. Columns with two values are recognised in a `sample`.
+    Columns count as often as the `weights` (P) say, those of weight zero not at all.
     """
     refuse_tiny(table)
     columns, scale = varying_columns(table)
+    if weights is not None:
+        columns = columns[weights[columns] > 0] if weights[columns].any() else np.flatnonzero(weights)
     middle = table.column_means.copy()
     # A level that no row has (one of earlier rows of a stream) has no logarithm of its share.
     never = np.zeros(len(middle), bool)
@@ -354,7 +386,7 @@ def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Lev
             scale[inside] = np.sqrt(table.column_variances[inside].sum()) or 1.0  # a single level
             middle[inside] = 0
             blocks.append((int(inside[0]), len(inside), ordered))
-    two = _two_values(sample, levels)
+    two = _two_values(sample, levels, weights)
     for group in two.one_hot:
         own = np.isin(two.columns, group)
         unit = np.sqrt((two.share * (1 - two.share))[own].sum())
@@ -367,6 +399,10 @@ def units_of(table: Table, levels: Levels, sample: InMemory) -> tuple[Units, Lev
     columns = np.sort(np.concatenate([np.setdiff1d(columns, two.columns), two.columns, two.columns]))
     flips = np.zeros(len(columns))
     flips[np.searchsorted(columns, two.columns) + 1] = units
+    if weights is not None:
+        flips *= np.sqrt(weights[columns])
+        scale /= np.sqrt(np.where(weights > 0, weights, 1))
     begin = np.searchsorted(columns, [first for first, *_ in blocks]).tolist()
     found = sorted(LevelBlock(at, at + width, ordered) for at, (_, width, ordered) in zip(begin, blocks, strict=True))
-    return Units(columns, scale, middle, flips), tuple(found)
+    often = None if weights is None or (weights[columns] == 1).all() else weights[columns]
+    return Units(columns, scale, middle, flips, None, often), tuple(found)

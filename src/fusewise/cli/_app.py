@@ -64,6 +64,7 @@ def fit(
     open_report: options.OpenReport = False,
     save: options.SaveModel = None,
     n_clusters: options.ClusterCount = None,
+    weight: options.Weights = None,
     outliers: options.Outliers = True,
     stability: options.Stability = None,
     draws: options.Draws = 20,
@@ -90,7 +91,8 @@ def fit(
     from fusewise.support import InputError
     from fusewise.tables import parts_of
 
-    model = default_model(n_clusters, seed, outliers=outliers, verbose=1 if verbose else 0)
+    weights = options.as_weights(weight)
+    model = default_model(n_clusters, seed, outliers=outliers, weights=weights, verbose=1 if verbose else 0)
     folder = _default(out, table, "_fusewise")
     outputs = Outputs(
         folder,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -113,12 +113,17 @@ class Clustered:
 
 
 def default_model(
-    n_clusters: int | None, seed: int | None, *, outliers: bool = True, verbose: int = 0
+    n_clusters: int | None,
+    seed: int | None,
+    *,
+    outliers: bool = True,
+    weights: Mapping[str, float] | None = None,
+    verbose: int = 0,
 ) -> FusionClustering:
     """The estimator of ``fit`` and ``impute``."""
     if n_clusters is not None and n_clusters < 1:
         raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
-    return FusionClustering(n_clusters, outliers=outliers, random_state=seed, verbose=verbose)
+    return FusionClustering(n_clusters, feature_weights=weights, outliers=outliers, random_state=seed, verbose=verbose)
 
 
 def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Progress) -> Reading:

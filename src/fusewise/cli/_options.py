@@ -119,6 +119,24 @@ def _limits(given: Sequence[str]) -> dict[str, float | None]:
     return limits
 
 
+def as_weights(given: Sequence[str] | None) -> dict[str, float] | None:
+    """The weights of columns in ``--weight age=2,q_*=0.5``."""
+    from fusewise.support import InputError
+
+    weights: dict[str, float] = {}
+    for part in (part for text in given or () for part in text.split(",")):
+        name, sign, weight = part.rpartition("=")
+        try:
+            weights[name.strip()] = float(weight)
+        except ValueError:
+            sign = ""
+        if not sign or not 0 <= weights[name.strip()] < float("inf"):
+            raise InputError(
+                f"--weight {part.strip()!r}: expected a column, '=' and a number of at least 0: age=2,q_*=0.5"
+            )
+    return weights or None
+
+
 def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Markers of missing values in all columns, and in some: ``age=99,q1=9``."""
     everywhere: list[str] = []
@@ -146,6 +164,8 @@ _STABILITY = (
 )
 Stability = Annotated[bool | None, _model("--stability/--no-stability", help=_STABILITY, show_default=False)]
 Draws = Annotated[int, _model(metavar="N", min=1, help="Number of refits for --stability; Ctrl-C ends them early.")]
+_WEIGHTS = "How often columns count: age=2,q_*=0.5 (may be repeated; default 1, and with 0 a column is not used)."
+Weights = Annotated[list[str] | None, _model("--weight", metavar="COLUMNS=WEIGHT,...", help=_WEIGHTS)]
 RandomSeed = Annotated[int | None, _model(min=0, help="Random seed.")]
 _SCHEDULERS = "ADDRESS|local|threads|processes|synchronous"
 _SCHEDULER = "Compute the parts of a table with Dask (default: local if they exceed memory)."

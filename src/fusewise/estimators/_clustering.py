@@ -20,6 +20,7 @@ from fusewise.estimators._inputs import lazy_rows, read_dask, read_hints, source
 from fusewise.estimators._matching import Matching, labels_before, matched
 from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
 from fusewise.estimators._stability import Alternatives, alternatives_of, stability_of
+from fusewise.estimators._weights import counting, read_weights
 from fusewise.kernels import Real, Values
 from fusewise.observations import (
     DaskTable,
@@ -50,6 +51,9 @@ class FusionClustering(ClusteringEstimator):
     n_clusters : number of clusters; None chooses it from the data.
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
+    feature_weights : how often each column counts: a number for each column, or a mapping from names or patterns of
+        columns, {"age": 2, "q_*": 0.5}. Whole weights repeat a column by measurements that are as independent of it as
+        two rows of a cluster are, and a column of weight 0 is not used: its centres are its mean. None: all count once.
     min_cluster_size : smallest size of a cluster. None is 1.5% of the rows and at least 3, but in tables of more than
         5000 rows groups of a few rows far from all others are clusters too.
     outliers : whether rows that are far from every cluster are in none (label -1). If False, every row gets its
@@ -137,6 +141,7 @@ class FusionClustering(ClusteringEstimator):
         n_clusters: int | None = None,
         *,
         categorical_features: Any = "from_dtype",
+        feature_weights: Any = None,
         min_cluster_size: int | None = None,
         outliers: bool = True,
         semi_supervised: bool = False,
@@ -146,6 +151,7 @@ class FusionClustering(ClusteringEstimator):
     ):
         self.n_clusters = n_clusters
         self.categorical_features = categorical_features
+        self.feature_weights = feature_weights
         self.min_cluster_size = min_cluster_size
         self.outliers = outliers
         self.semi_supervised = semi_supervised
@@ -225,10 +231,23 @@ class FusionClustering(ClusteringEstimator):
             "levels": tuple(LevelBlock(start, stop, ordered) for (start, stop), ordered in pairs),
             "n_clusters": n_clusters,
             "min_cluster_size": min_cluster_size,
+            "weights": self._weights,
             "outliers": bool(self.outliers),
             "seed": self._seed(),
             "verbose": self.verbose,
         }
+
+    @property
+    def _names(self) -> Sequence[str]:
+        """The names of the columns, x0, x1, ... if they have none."""
+        return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
+
+    @property
+    def _weights(self) -> Real | None:
+        return read_weights(self.feature_weights, self._names, self.encoder_)
+
+    def _counting(self, table: Table) -> Table:
+        return counting(table, self._weights)
 
     def _keep(self, table: Table, result: ClusteringResult | None) -> Self:
         """Store the result of a fit in place of an earlier one."""
@@ -307,7 +326,8 @@ class FusionClustering(ClusteringEstimator):
         held = vars(self)
         if "_stream" in held and held["_result"] is None:
             block: Table = self.observations_
-            self._result = cluster(self._stream.table(block.feature_names), **self._settings()).of(block)
+            found = cluster(self._stream.table(block.feature_names), **self._settings())
+            self._result = found.of(self._counting(block))
 
     # Results of the fit
 
@@ -353,7 +373,7 @@ class FusionClustering(ClusteringEstimator):
         """Probability of each cluster for each row, N x K."""
         shares = self._of_rows("probabilities")
         if shares is None:  # they were too many to be computed unasked
-            shares = self._found.probabilities(self.observations_, self._hints)
+            shares = self._found.probabilities(self._counting(self.observations_), self._hints)
             self._result = replace(self._found, posterior=shares)
         return shares
 
@@ -365,7 +385,7 @@ class FusionClustering(ClusteringEstimator):
             raise AttributeError(
                 "fused_ has the size of the table and is not computed for Dask: use cluster_centers_ and labels_"
             )
-        return result.fused(self.observations_)
+        return result.fused(self._counting(self.observations_))
 
     @property
     def n_clusters_(self) -> int:
@@ -421,7 +441,7 @@ class FusionClustering(ClusteringEstimator):
         if is_dask(X):
             return self._lazy(what, source_of(self, X))
         check_is_fitted(self)
-        table = self._read(X, reset=False)
+        table = self._counting(self._read(X, reset=False))
         if what == "labels":
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
         return self._found.labeller.of_rows(what, table)
@@ -458,19 +478,20 @@ class FusionClustering(ClusteringEstimator):
 
         m_i is the number of observed entries of row i, w_i its `sample_weight` (1 by default), and p the density of the
         clusters together, with every column in standard deviations of the fit: units do not matter, and larger is
-        better. y is ignored.
+        better. With ``feature_weights`` entries count so often, and a column's unit is its standard deviation over the
+        root of its weight. y is ignored.
         """
         check_is_fitted(self)
-        table = self._read(X, None if self.semi_supervised else y, reset=False)
+        table = self._counting(self._read(X, None if self.semi_supervised else y, reset=False))
         seen = table.row_counts > 0
         weights = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight, float), seen.shape)
         gained: Real = self.path_.classifier.log_likelihood(table)
-        entries = table.row_counts
-        if self.encoder_ is not None:  # a category is one entry, however many features its levels are
-            first = np.ones(table.shape[1], bool)
-            for start, stop in self.encoder_.levels:
-                first[start + 1 : stop] = False
-            entries = table.dense().mask[:, first].sum(axis=1)
+        entries: Any = table.row_counts
+        often = np.ones(table.shape[1]) if self._weights is None else self._weights
+        if self.encoder_ is not None or self._weights is not None:
+            for start, stop in () if self.encoder_ is None else self.encoder_.levels:
+                often[start + 1 : stop] = 0  # a category is one entry, however many features its levels are
+            entries = table.dense().mask @ often
         return float(weights[seen] @ gained[seen] / (weights[seen] @ entries[seen]))
 
     def explain(self, X: Any, *, rows: Sequence[int] | None = None) -> list[Explanation]:
@@ -489,13 +510,12 @@ class FusionClustering(ClusteringEstimator):
             ``log(p / q)`` of the two probabilities of ``predict_proba``. ``to_frame`` for pandas.
         """
         check_is_fitted(self)
-        table, index = self._read(X, reset=False), getattr(X, "index", None)
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])
+        table, index = self._counting(self._read(X, reset=False)), getattr(X, "index", None)
         where = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
         if len(where) and not 0 <= where.min() <= where.max() < table.shape[0]:
             raise InputError(f"rows must be numbers from 0 to {table.shape[0] - 1}, got {rows}")
         named = where.tolist() if index is None else [index[i] for i in where]
-        return explanations(self._found, table.take(where), self.encoder_, names, named)
+        return explanations(self._found, table.take(where), self.encoder_, self._names, named)
 
     def compare(self, frame: Any, *, level: float = 0.95) -> ClusterComparison:
         """Compare the clusters in columns that were not used, such as outcomes, corrected for uncertain membership.
@@ -581,8 +601,8 @@ class FusionClustering(ClusteringEstimator):
         if X is None:
             if isinstance(held, StreamedEntries) and held.source is None:
                 raise InputError("a saved or copied model does not include a table on disk: pass it as X")
-            return held
-        table = self._read(X, reset=False)
+            return self._counting(held)
+        table = self._counting(self._read(X, reset=False))
         if table.shape[0] != held.shape[0]:
             here, rows = counted(table.shape[0], "row"), counted(held.shape[0], "row")
             raise InputError(f"X has {here}, but the model was fitted to {rows}: pass that table")

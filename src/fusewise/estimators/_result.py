@@ -21,6 +21,7 @@ from fusewise.automatic import (
     choose,
     outlier_confidence,
 )
+from fusewise.estimators._weights import counting
 from fusewise.kernels import Index, Labels, Mask, Real, Values, announcing
 from fusewise.observations import (
     NO_CLUSTER,
@@ -206,26 +207,34 @@ def cluster(
     hints: Hints = NO_HINTS,
     counts: Index | None = None,
     worth: float = 1.0,
+    weights: Real | None = None,
     verbose: int = 0,
 ) -> ClusteringResult:
     """Cluster the rows of a table that was read, and label them; parameters are those of ``FusionClustering``.
 
-    Row i counts `counts[i]` times, and each as `worth` rows of a larger table; `levels` are blocks of features.
+    Row i counts `counts[i]` times, and each as `worth` rows of a larger table; `levels` are blocks of features, and
+    feature j counts `weights[j]` times.
     """
+    whole, table = table, counting(table, weights)
     repeated = table if counts is None else RepeatedRows(table, counts)
     n, n_seen = repeated.shape[0], repeated.n_seen
     if n_clusters is not None and n_clusters > n_seen:
         raise InputError(f"n_clusters={n_clusters} exceeds the {n_seen} rows with an observed entry")
-    warn_of_blanks(table, placed=hints.rows, fate=fate_of_blanks(outliers))
+    unused = None if weights is None else weights == 0
+    warn_of_blanks(table, placed=hints.rows, fate=fate_of_blanks(outliers), unused=unused)
     if n_seen < 2:
         raise InputError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
     with shown(verbose) as progress, announcing(progress):
         how: dict[str, Any] = {"n_clusters": n_clusters, "min_size": min_cluster_size, "seed": seed, "worth": worth}
+        how["weights"] = weights
         search = partial(choose, repeated, levels=levels, progress=progress, **how)
         choice = search()
         if hints and not choice.obeys(table, hints):
             own = hints if counts is None else hints.among(np.repeat(np.arange(table.shape[0]), counts))
             choice = search(hints=own)
+        if whole is not table:  # columns that do not count have their mean as centre
+            middle = np.where(weights == 0, whole.column_means, choice.units.middle)
+            choice = replace(choice, units=replace(choice.units, middle=middle))
         if isinstance(repeated, RepeatedRows):
             rows = repeated.source(np.flatnonzero(repeated.row_counts > 0)[choice.rows])
             choice = replace(choice, rows=np.cumsum(table.row_counts > 0)[rows] - 1)

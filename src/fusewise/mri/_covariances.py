@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels import beside, library, to_host
-from fusewise.mri._tensors import Array, add_to_diagonals, as_real, batches, double, each, inverse, real_times, single, zeros
+from fusewise.mri._tensors import (
+    Array,
+    add_to_diagonals,
+    as_real,
+    batches,
+    double,
+    each,
+    inverse,
+    real_times,
+    single,
+    zeros,
+)
 from fusewise.pairs import h1_weight
 
 #: Kernels are built and applied in single precision: the error is far below that of any reconstruction.

@@ -41,8 +41,8 @@ def interpolate(
     """Solve (A'A + lam K^-1) u = A'b without K^-1: u and its changes are stored with z = K^-1 u.
 
     With rho = `density`, the mean of the diagonal of A'A, and G = (rho K + lam I)^-1, which `shrunk` writes into `out`,
-    the preconditioner (rho I + lam K^-1)^-1 is K G = (I - lam G) / rho. It also makes the first frames of `start`, those
-    under another covariance (None: zero), of which K^-1 is not known:
+    the preconditioner (rho I + lam K^-1)^-1 is K G = (I - lam G) / rho. It also makes the first frames of `start`,
+    those under another covariance (None: zero), of which K^-1 is not known:
 
         u = K G v,  z = G v,   v = rho s + A'(b - A s),
 

@@ -76,7 +76,7 @@ def band_factors(images: Array, judge: NormalEquations) -> Array:
     known = np.diag(gram) > 1e-9 * np.trace(gram)  # bands with held-out samples
     if known.any():
         factors[known] = np.linalg.lstsq(gram[np.ix_(known, known)], right[known], rcond=1e-9)[0]
-    return np.clip(factors, 0, 1)[bands]
+    return np.asarray(np.clip(factors, 0, 1)[bands])
 
 
 def filtered(images: Array, factors: Array) -> Array:

@@ -26,15 +26,24 @@ class DataWarning(UserWarning):
 NO_CLUSTER = "labelled -1, as no cluster can be assigned"
 
 
-def warn_of_blanks(table: Table, *, columns: bool = True, placed: Index | None = None, fate: str = NO_CLUSTER) -> None:
+def warn_of_blanks(
+    table: Table,
+    *,
+    columns: bool = True,
+    placed: Index | None = None,
+    fate: str = NO_CLUSTER,
+    unused: Mask | None = None,
+) -> None:
     """Warn about rows without an observed entry, and about columns that are empty or constant.
 
-    `placed`: rows that have a cluster without observed entries, by hints; `fate`: what becomes of the others.
+    `placed`: rows that have a cluster without observed entries, by hints; `fate`: what becomes of the others; `unused`:
+    columns that are empty because they do not count.
     """
     _warn_of_rows(table, placed, fate)
     if columns:
         n_columns, names = table.column_counts, table.feature_names
-        _warn("column", n_columns == 0, names, "no observed entry: ignored, with cluster centres set to 0")
+        empty = n_columns == 0 if unused is None else (n_columns == 0) & ~unused
+        _warn("column", empty, names, "no observed entry: ignored, with cluster centres set to 0")
         constant = (n_columns > 0) & table.is_constant
         _warn("column", constant, names, "the same value in every observed entry: no help in separating clusters")
 

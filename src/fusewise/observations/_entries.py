@@ -106,12 +106,14 @@ class Entries(Table, Record):
     values: Values  # N x P array, real or complex, zero where missing
     mask: Mask  # N x P booleans, True where observed
     feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
+    weights: Real | None = field(default=None)  # how often each column counts; None: once
 
     separable = True
     _rules: ClassVar = {
         "values": NumberArray("N", "P", kinds="fc"),
         "mask": NumberArray("N", "P", kinds="b"),
         "feature_names": Maybe(Several(Word(), "P")),
+        "weights": Maybe(NumberArray("P", low=0)),
     }
 
     def _verify(self) -> None:
@@ -188,7 +190,7 @@ class Entries(Table, Record):
         return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
-        return Entries(self.values[rows], self.mask[rows], self.feature_names)
+        return Entries(self.values[rows], self.mask[rows], self.feature_names, self.weights)
 
     def parts(self) -> Iterator[Entries]:
         yield self
@@ -205,13 +207,20 @@ class Entries(Table, Record):
         """(x - middle) / scale in some columns, in double precision, which likelihoods need."""
         mask = self.mask[:, columns]
         values = (self.values[:, columns].astype(wide(self.dtype)) - middle[columns]) / scale[columns]
-        return Entries(np.where(mask, values, 0), mask)
+        return Entries(np.where(mask, values, 0), mask, None, _some(self.weights, columns))
 
     def real(self) -> Entries:
         """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
         if not np.iscomplexobj(self.values):
             return self
-        return Entries(np.concatenate([self.values.real, self.values.imag], axis=1), np.tile(self.mask, 2))
+        parts, weights = [self.values.real, self.values.imag], _twice(self.weights)
+        return Entries(np.concatenate(parts, axis=1), np.tile(self.mask, 2), None, weights)
+
+    def without(self, columns: Index) -> Entries:
+        """The same with nothing observed in some columns."""
+        mask = self.mask.copy()
+        mask[:, columns] = False
+        return Entries(np.where(mask, self.values, 0), mask, self.feature_names)
 
     def residual(self, centers: Values) -> Values:
         """S_i (u_i - x_i), zero where missing."""
@@ -275,6 +284,14 @@ class Entries(Table, Record):
         return lambda right: right / system
 
 
+def _some(weights: Real | None, columns: Index) -> Real | None:
+    return None if weights is None else weights[columns]
+
+
+def _twice(weights: Real | None) -> Real | None:
+    return None if weights is None else np.tile(weights, 2)
+
+
 def row_ranges(shape: tuple[int, ...]) -> list[slice]:
     """Blocks of rows of about `BLOCK_ENTRIES` entries; one block, if there are no rows."""
     n, step = shape[0], max(1, BLOCK_ENTRIES // max(shape[1], 1))
@@ -296,8 +313,13 @@ class SparseEntries(Table, Record):
 
     rows: Any  # N x P, in compressed sparse rows; the stored entries, including zeros, are the observed ones
     feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
+    weights: Real | None = field(default=None)  # how often each column counts; None: once
 
-    _rules: ClassVar = {"rows": Sparse(), "feature_names": Maybe(Several(Word(), "P"))}
+    _rules: ClassVar = {
+        "rows": Sparse(),
+        "feature_names": Maybe(Several(Word(), "P")),
+        "weights": Maybe(NumberArray("P", low=0)),
+    }
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -358,7 +380,7 @@ class SparseEntries(Table, Record):
         return (by_column.data[a:b] for a, b in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> SparseEntries:
-        return SparseEntries(self.rows[rows], self.feature_names)
+        return SparseEntries(self.rows[rows], self.feature_names, self.weights)
 
     def parts(self) -> Iterator[SparseEntries]:
         yield self
@@ -367,14 +389,22 @@ class SparseEntries(Table, Record):
         """(x - middle) / scale in some columns (in double precision)."""
         kept = self.rows if len(columns) == self.shape[1] else self.rows[:, columns]
         data = (kept.data - middle[columns][kept.indices]) / scale[columns][kept.indices]
-        return SparseEntries(sparse.csr_matrix((data, kept.indices, kept.indptr), kept.shape))
+        made = sparse.csr_matrix((data, kept.indices, kept.indptr), kept.shape)
+        return SparseEntries(made, None, _some(self.weights, columns))
+
+    def without(self, columns: Index) -> SparseEntries:
+        """The same with nothing observed in some columns."""
+        kept = ~np.isin(self.rows.indices, columns)
+        ends = np.concatenate([[0], np.cumsum(kept)])[self.rows.indptr]
+        made = sparse.csr_matrix((self.rows.data[kept], self.rows.indices[kept], ends), self.shape)
+        return SparseEntries(made, self.feature_names)
 
     def real(self) -> SparseEntries:
         """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
         if self.dtype.kind != "c":
             return self
         both = [self._alike(part) for part in (self.rows.data.real, self.rows.data.imag)]
-        return SparseEntries(sparse.hstack(both, "csr"))
+        return SparseEntries(sparse.hstack(both, "csr"), None, _twice(self.weights))
 
     def dense(self) -> Entries:
         """Convert to ``Entries``; raises MemoryError if that does not fit."""
@@ -382,7 +412,7 @@ class SparseEntries(Table, Record):
         values, mask = np.zeros(self.shape, self.rows.dtype), np.zeros(self.shape, bool)
         where = np.repeat(np.arange(self.shape[0]), np.diff(self.rows.indptr)), self.rows.indices
         values[where], mask[where] = self.rows.data, True
-        return Entries(values, mask, self.feature_names)
+        return Entries(values, mask, self.feature_names, self.weights)
 
     def _alike(self, data: Values) -> Any:
         """A sparse matrix with the same pattern and other values."""

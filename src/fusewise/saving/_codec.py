@@ -25,6 +25,7 @@ from fusewise.automatic import (
     ColumnMixture,
     Evidence,
     Hints,
+    LayeredEvidence,
     MergeTree,
     Mixture,
     Powers,
@@ -60,7 +61,7 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
     Alternative, AxisMixture, Choice, Clusters, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
-    FrameEncoder, FusionPath, Hints, MergeTree, Mixture, Powers, RowSample, Smooth,
+    FrameEncoder, FusionPath, Hints, LayeredEvidence, MergeTree, Mixture, Powers, RowSample, Smooth,
     Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,6 +102,11 @@ class Subspace(Record):
     def noises(self) -> Values:
         """Variance of an entry of each column around the subspace, (P,)."""
         return np.full(len(self.mean), self.noise) + (0 if self.blur is None else self.blur)
+
+    def of_columns(self, columns: Any) -> Subspace:
+        """The part in some columns, which need not be orthonormal."""
+        blur = None if self.blur is None else self.blur[columns]
+        return replace(self, mean=self.mean[columns], basis=self.basis[columns], blur=blur)
 
     @property
     def log_likelihood(self) -> float:

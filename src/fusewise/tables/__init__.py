@@ -10,7 +10,7 @@ from fusewise.support import InputError
 from fusewise.tables._codes import OTHER, ColumnCode, names_of
 from fusewise.tables._columns import Column, Kind
 from fusewise.tables._encoder import FrameEncoder, contents_of, needs_encoding, warn_of_numbered_things
-from fusewise.tables._grid import Cells, Dialect, as_cells, find_column, is_frame
+from fusewise.tables._grid import Cells, Dialect, as_cells, find_column, find_columns, is_frame
 from fusewise.tables._reading import Reading, ReadOptions, as_spec, read, read_grid, read_table
 from fusewise.tables._recognition import column_or_none, is_called_class, row_names
 from fusewise.tables._rereading import PartReader, as_extra, read_sample, recode, reread, sampled_parts, sampled_rows
@@ -22,7 +22,7 @@ from fusewise.tables._sources import STANDARD_INPUT, files_of, parts_of, stem_of
 __all__ = [
     "OTHER", "STANDARD_INPUT", "Cells", "Column", "ColumnCode", "Dialect", "FrameEncoder", "InputError", "Kind",
     "PartReader", "ReadOptions", "Reading", "as_cells", "as_extra", "as_spec", "center_table", "column_or_none",
-    "complete", "contents_of", "files_of", "find_column", "free_name", "in_dialect", "is_called_class", "is_frame",
-    "names_of", "needs_encoding", "parts_of", "read", "read_grid", "read_sample", "read_table", "recode", "reread",
-    "row_names", "sampled_parts", "sampled_rows", "stem_of", "warn_of_numbered_things",
+    "complete", "contents_of", "files_of", "find_column", "find_columns", "free_name", "in_dialect", "is_called_class",
+    "is_frame", "names_of", "needs_encoding", "parts_of", "read", "read_grid", "read_sample", "read_table", "recode",
+    "reread", "row_names", "sampled_parts", "sampled_rows", "stem_of", "warn_of_numbered_things",
 ]  # fmt: skip
