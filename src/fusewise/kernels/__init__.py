@@ -44,6 +44,7 @@ from fusewise.kernels._graph_steps import ColumnSystems
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels._memory import available_memory
 from fusewise.kernels._nearest import nearest_in
+from fusewise.kernels._normals import Truncated, column_moments, sites, truncated
 from fusewise.kernels._patterns import by_groups, each_applied, pattern_distances, shifted_inverses
 from fusewise.kernels._small_matrices import (
     LANES,
