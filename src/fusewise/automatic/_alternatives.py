@@ -96,7 +96,7 @@ def nearly_as_good(choice: Choice, table: Table, hints: Hints, *, told: bool) ->
     number of clusters was told.
     """
     rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
-    sample, known = choice.units.applied(table.take(rows)), hints.among(rows)
+    sample, known = choice.classifier.placed(table.take(rows)), hints.among(rows)
     ours = _explained(choice, choice.chosen, sample)
     found: dict[int, tuple[Choice, float, float]] = {}
     order = sorted(range(len(choice.criteria)), key=lambda k: -choice.criteria[k])

@@ -12,12 +12,13 @@ from fusewise.automatic._columns import ColumnMixture
 from fusewise.automatic._criterion import Classes
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, obeyed
+from fusewise.automatic._intervals import sites_of
 from fusewise.automatic._labelling import Classified, Classifier
 from fusewise.automatic._mixture import Mixture
 from fusewise.automatic._tree import MergeTree, join_heights
-from fusewise.automatic._units import Units
+from fusewise.automatic._units import Units, is_number
 from fusewise.kernels import Index, Labels, Mask, Real, Values
-from fusewise.observations import InMemory, Table, each_block
+from fusewise.observations import BoundedEntries, InMemory, Table, each_block
 from fusewise.subspace import Subspace
 from fusewise.support import Dims, Flag, Instance, Number, PositionArray, Record, Several, Word
 
@@ -89,6 +90,14 @@ class Choice(Record):
         return np.asarray(self.clusters.shares * table.n_seen)
 
     @property
+    def two_valued(self) -> Mask:
+        """P, the columns of the table that hold one of two values, or a level of a category."""
+        found = np.zeros(len(self.units.scale), bool)
+        levels = self.clusters.parts[0].levels
+        found[self.units.columns[~is_number(len(self.units.columns), levels)]] = True
+        return found
+
+    @property
     def lam(self) -> float:
         """The lam of l0 fusion from which on the chosen partition holds, as ``fusewise path`` shows it."""
         return float(join_heights(self.tree, self.partitions[::-1])[-1 - self.chosen])
@@ -112,7 +121,7 @@ class Choice(Record):
         found = self.classifier.classify(table, posterior=posterior)
         if hints:
             rows = np.sort(hints.rows)
-            densities = self.clusters.log_densities(self.units.applied(table.take(rows)))[0]
+            densities = self.clusters.log_densities(self.classifier.placed(table.take(rows)))[0]
             labels, shares = obeyed(densities[np.searchsorted(rows, hints.rows)], hints)
             found.put(hints.rows, Classified(labels, shares.max(axis=1), np.ones(len(labels)), shares))
         return found
@@ -160,7 +169,14 @@ class Choice(Record):
 
         def one(rows: InMemory, where: slice) -> None:
             random = np.random.default_rng([seed, where.start])
-            found[where] = self.units.undone(clusters.drawn(self.units.applied(rows), scale[columns], random))
+            own, sites = self.units.applied(rows), None
+            if isinstance(own, BoundedEntries):
+                sites = sites_of(self.clusters, own)
+                own = sites.entries
+            whole = clusters.drawn(own, scale[columns], random)
+            if sites is not None:
+                whole[sites.where] = sites.drawn(random)
+            found[where] = self.units.undone(whole)
 
         each_block(one, table, width=table.shape[1])
         return found
@@ -170,7 +186,7 @@ class Choice(Record):
         places = np.empty((table.shape[0], self.evidence.shape[1]))
 
         def one(rows: InMemory, where: slice) -> None:
-            places[where] = Evidence.of(self.subspace, self.units.applied(rows)).places.T
+            places[where] = Evidence.of(self.subspace, self.classifier.placed(rows)).places.T
 
         each_block(one, table)
         return places

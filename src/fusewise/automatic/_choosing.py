@@ -36,7 +36,7 @@ from fusewise.automatic._search import TreeSearch
 from fusewise.automatic._units import Levels, Powers, is_number, units_of
 from fusewise.automatic._valleys import linked, without_valley
 from fusewise.kernels import Index, Labels, Real, small_products
-from fusewise.observations import Entries, Table
+from fusewise.observations import BoundedEntries, Entries, Table
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 from fusewise.support import counted
@@ -102,7 +102,7 @@ def _searched(task: SampledSearch, rank: int | None) -> tuple[SampledSearch, Sea
     rows, search, found = _in_sample(task, rank)
     try:
         plain = _settled(task, (rows, search, found))
-        powers = _powers_in_question(search, found)
+        powers = None if isinstance(task.first, BoundedEntries) else _powers_in_question(search, found)
         if powers is None:
             return task, plain
         symmetric = replace(task, units=replace(task.units, powers=powers))

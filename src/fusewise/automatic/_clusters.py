@@ -90,12 +90,13 @@ class AxisMixture(Record):
         found[:, self.numbers], found[:, self._others] = numbers, levels
         return found
 
-    def _evidence(self, table: InMemory) -> Evidence:
+    def evidence(self, table: InMemory) -> Evidence:
+        """What the numbers of a table say of the coordinates of its rows."""
         return Evidence.of(self.subspace, table if self.numbers is None else only_columns(table, self.numbers))
 
     def log_densities(self, table: InMemory) -> tuple[Real, Real, Count]:
         """log pi_k + log p(x_i | k); squared distance of row i from centre k (N x K both); dimensions it determines."""
-        evidence = self._evidence(table)
+        evidence = self.evidence(table)
         densities, distances = self.mixture.log_densities(evidence)
         if self.categories is not None:
             levels = self.categories.log_densities(only_columns(table, self._others))[0]
@@ -109,7 +110,7 @@ class AxisMixture(Record):
 
     def completed(self, table: InMemory, posterior: Real) -> Values:
         """The components' predictions given the entries, weighted by their probabilities (which may add up to less)."""
-        evidence = self._evidence(table)
+        evidence = self.evidence(table)
         v = np.zeros(evidence.shape)
         every = np.arange(len(v))
         for k in range(self.n_components):
@@ -136,7 +137,7 @@ class AxisMixture(Record):
         Deviations from what is expected in the component are multiplied by `scale` (P).
         """
         labels = one_of_each(probabilities(self.log_densities(table)[0])[0], random)
-        evidence = self._evidence(table)
+        evidence = self.evidence(table)
         _, distances = self.mixture.log_densities(evidence)
         groups = evidence.grouped(labels, self.n_components)
         weights = tail_weights(distances[np.arange(len(labels)), labels], evidence.dimensions, random)

@@ -36,7 +36,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csc_array, csr_array, hstack, issparse
 from scipy.special import gammaln
 
 from fusewise.automatic._mixture import TAIL, log_tails, one_of_each, probabilities, tail_weights
@@ -151,7 +151,8 @@ class ColumnData:
     """A table as mixtures with independent columns see it: real columns, of numbers or of levels.
 
     `numbers` are squares, values and mask (`seen`) of the columns of numbers side by side, `held` the columns of
-    levels, `n_numbers` the number of observed numbers of each row.
+    levels, `n_numbers` the number of observed numbers of each row. `errors` are the variances of the errors of numbers
+    (None: all are exact): a number of component k with the error variance v has the variance s_k + v.
     """
 
     real: InMemory
@@ -162,6 +163,7 @@ class ColumnData:
     seen: Any
     held: Any
     n_numbers: Index
+    errors: Real | None = None
     layers: tuple[tuple[float, Mask, Index], ...] = ()  # of numbers with weights: d_l, which, and how many of each row
 
     @classmethod
@@ -180,7 +182,9 @@ class ColumnData:
         if real.weights is not None and numeric.any():
             for share, kept in layers(real.weights[numeric]):
                 parts.append((share, kept, np.asarray(cells[2] @ kept.astype(float)).ravel().astype(np.intp)))
-        return cls(real, np.iscomplexobj(table.values), levels, numeric, numbers, cells[2], held, counts, tuple(parts))
+        errors = None if real.variances is None else real.variances[:, numeric]
+        own = numbers, cells[2], held, counts, errors, tuple(parts)
+        return cls(real, np.iscomplexobj(table.values), levels, numeric, *own)
 
     @property
     def weight(self) -> float:
@@ -208,23 +212,75 @@ class ColumnData:
         """(N, real columns)."""
         return self.real.shape
 
+    def distances(self, means: Real, variances: Real, kept: Mask | None = None) -> tuple[Real, Real]:
+        """The squared distance of each row from each centre in its numbers, and -log det / 2 of their spread, N x K.
+
+        `means` and `variances` are those of the columns of numbers, K x Q; those not `kept` have no part in it.
+        """
+        often = np.ones(means.shape[1]) if kept is None else kept.astype(float)
+        if self.errors is None:
+            m, s = means, variances
+            terms = np.tile(often, 3) * np.hstack([1 / s, -2 * m / s, np.square(m) / s])
+            distances = np.maximum(self.numbers @ terms.T, 0)
+            return distances, self.seen @ (-0.5 * often * np.log(2 * np.pi * s)).T
+        distances, heights = np.empty((2, len(self.n_numbers), len(means)))
+        x, seen = self.real.values[:, self.numeric], self.seen * often
+        for k, (m, s) in enumerate(zip(means, variances, strict=True)):
+            spread = s + self.errors
+            distances[:, k] = (seen * np.square(x - m) / spread).sum(axis=1)
+            heights[:, k] = -0.5 * (seen * np.log(2 * np.pi * spread)).sum(axis=1)
+        return distances, heights
+
+    def sums(self, posterior: Any, weighted: Any, variances: Real) -> _NumberSums:
+        """What the M-step needs of the numbers, from p(k | row), N x K, and from these times Student's weights.
+
+        Given its component, an entry with an error counts k = s / (s + v); and about what is expected of it, k of its
+        deviation, it has the variance (1 - k) s. The `variances` are the s so far, K x Q.
+        """
+        if self.errors is None:
+            energy, sums, mass = np.split(_dense(self.numbers.T @ weighted).T, 3, axis=1)
+            return _NumberSums(sums, mass, energy, sums, mass, 0.0)
+        found = np.empty((6, *variances.shape))
+        x, columns = self.real.values[:, self.numeric], (csc_array(posterior), csc_array(weighted))
+        for k, s in enumerate(variances):
+            own = slice(*columns[0].indptr[k : k + 2])
+            rows = columns[0].indices[own]
+            p, w = (each.data[own] for each in columns)
+            counts = self.seen[rows] * s / (s + self.errors[rows])
+            squared = np.square(counts)
+            values = x[rows]
+            left = (p @ (self.seen[rows] - counts)) * s
+            each = (w @ (counts * values), w @ counts, w @ (squared * np.square(values)), w @ (squared * values))
+            found[:, k] = (*each, w @ squared, left)
+        return _NumberSums(*found)
+
+
+class _NumberSums(NamedTuple):
+    """Sums over the rows of each component, K x Q: for its centres, and for its variances."""
+
+    sums: Real
+    mass: Real
+    energy: Real
+    squared_sums: Real
+    squared_mass: Real
+    left: Real | float
+
 
 def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> tuple[Real, Real]:
     """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, N x K."""
     m, s = means[:, rows.numeric], variances[:, rows.numeric]
-    terms, heights = np.hstack([1 / s, -2 * m / s, np.square(m) / s]), -0.5 * np.log(2 * np.pi * s)
-    distances = np.maximum(rows.numbers @ terms.T, 0)
-    densities = rows.seen @ (heights if rows.real.weights is None else rows.real.weights[rows.numeric] * heights).T
+    distances, densities = rows.distances(m, s)
+    densities = densities + log_tails(distances, rows.n_numbers[:, None])
+    if rows.real.weights is not None:
+        densities = np.zeros_like(densities)
+        for share, kept, n_numbers in rows.layers:
+            squares, heights = rows.distances(m, s, kept)
+            densities += share * (heights + log_tails(squares, n_numbers[:, None]))
     if rows.levels:
         held = means[:, ~rows.numeric]
         unit = _units_of_levels(held, rows.levels)
         logs = np.log(held / unit) / unit
         densities += rows.held @ (logs if rows.level_weights is None else rows.level_weights * logs).T
-    if rows.real.weights is None:
-        densities += log_tails(distances, rows.n_numbers[:, None])
-    for share, kept, n_numbers in rows.layers:
-        squares = np.maximum(rows.numbers @ (np.tile(kept, 3) * terms).T, 0)
-        densities += share * log_tails(squares, n_numbers[:, None])
     densities += np.log(shares)
     return densities, distances
 
@@ -327,14 +383,20 @@ class _Estimates(NamedTuple):
     cost: float
 
 
-def _estimated(rows: ColumnData, posterior: Any, weighted: Any, pseudo: float | None = None) -> _Estimates:
-    """The M-step, from p(k | row), N x K, and from these times Student's weights; dense or sparse, as the table."""
+def _estimated(
+    rows: ColumnData, posterior: Any, weighted: Any, pseudo: float | None = None, before: _Estimates | None = None
+) -> _Estimates:
+    """The M-step, from p(k | row), N x K, and from these times Student's weights; dense or sparse, as the table.
+
+    Where entries have errors, it depends on the estimates `before`, by default the variances of the columns.
+    """
     numeric = rows.numeric
     middle, whole = rows.real.column_means, rows.real.column_variances[numeric]
-    energy, sums, mass = np.split(_dense(rows.numbers.T @ weighted).T, 3, axis=1)
     entries = _dense(rows.seen.T @ posterior).T
-    m = (sums + CENTER_ENTRIES * middle[numeric]) / (mass + CENTER_ENTRIES)
-    scatter = np.maximum(energy - 2 * m * sums + np.square(m) * mass, 0)
+    spread = np.tile(whole, (len(entries), 1)) if before is None else before.variances[:, numeric]
+    found = rows.sums(posterior, weighted, spread)
+    m = (found.sums + CENTER_ENTRIES * middle[numeric]) / (found.mass + CENTER_ENTRIES)
+    scatter = np.maximum(found.energy - 2 * m * found.squared_sums + np.square(m) * found.squared_mass, 0) + found.left
     # each variance is drawn towards the one common to all components, and that towards the column's
     common = scatter.sum(axis=0) + VARIANCE_ENTRIES * whole / len(m)
     common /= entries.sum(axis=0) + VARIANCE_ENTRIES
@@ -377,8 +439,9 @@ def fit_columns(
     """
     rows = table if isinstance(table, ColumnData) else ColumnData.of(table, levels)
     weights, before = np.ones_like(posterior), -np.inf
+    found: Any = None
     for _ in range(rounds):
-        found, shares = _estimated(rows, posterior, posterior * weights, pseudo), posterior.mean(axis=0)
+        found, shares = _estimated(rows, posterior, posterior * weights, pseudo, found), posterior.mean(axis=0)
         densities, distances = _densities(rows, found.means, found.variances, shares)
         posterior, total = probabilities(densities + away)
         weights = (TAIL + rows.n_numbers[:, None]) / (TAIL + distances)
@@ -398,11 +461,13 @@ def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixt
     shares = np.bincount(labels) / n
     member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, len(shares)))
     weighted = member
+    found: Any = None
     for _ in range(rounds):
-        found = _estimated(rows, member, weighted)
+        found = _estimated(rows, member, weighted, before=found)
         distances, densities = np.zeros(n), np.log(shares)[labels]
         for some in (slice(begin, begin + 10_000) for begin in range(0, n, 10_000)):
             m, s, x = found.means[labels[some]], found.variances[labels[some]], _dense(rows.real.seen[some])
+            s = s if rows.errors is None else s + rows.errors[some]
             distances[some] = (np.square(_dense(rows.real.values[some]) - m * x) / s).sum(axis=1)
             densities[some] -= 0.5 * (x * np.log(2 * np.pi * s)).sum(axis=1)
         densities += log_tails(distances, rows.n_numbers)

@@ -9,6 +9,8 @@ Rows that are copies of each other, which a weight or a repeated row makes: no e
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -41,7 +43,7 @@ def canonical(table: Entries, numbers: Mask) -> tuple[Entries, Index]:
         values[seen, j] = settled
     first = np.argsort(numbers, kind="stable")  # the last keys of a sort count most: a coin toss does not move rows
     order = np.lexsort((*table.mask.T[first], *values.T[first]))
-    return Entries(values[order], table.mask[order], table.feature_names, table.weights), np.asarray(order, np.intp)
+    return replace(table, values=values).take(order), np.asarray(order, np.intp)
 
 
 def row_keys(table: Entries) -> npt.NDArray[np.void]:
@@ -72,9 +74,7 @@ def spread_out(table: Entries, seed: int) -> Entries:
         return table
     steps = np.array([step(np.unique(column)) for column in table.columns()])
     moved = table.values + steps * np.random.default_rng(seed).uniform(-0.5, 0.5, (n, p))
-    if not steps.any():
-        return table
-    return Entries(np.where(table.mask, moved, 0), table.mask, table.feature_names, table.weights)
+    return replace(table, values=np.where(table.mask, moved, 0)) if steps.any() else table
 
 
 #: A cluster has at least so many different rows, or this share of all rows.

@@ -90,11 +90,16 @@ class Evidence(Record):
     def _once(cls, subspace: Subspace, entries: InMemory) -> Evidence:
         """The same, every column counting once."""
         noises = subspace.noises
-        kinds, pattern = _patterns(entries)
+        kinds, pattern = _patterns(entries, noises)
         precision = precisions(subspace, kinds)
         table = entries.standardised(np.arange(len(noises)), np.ones(len(noises)), subspace.mean)
-        vector, misfit = pulls(subspace, table.values), np.asarray(table.squares @ (1 / noises)).ravel()
-        constant = -0.5 * (table.seen @ np.log(2 * np.pi * noises) + misfit)
+        values, squares, spread = table.values, table.squares, table.seen @ np.log(2 * np.pi * noises)
+        if table.variances is not None:
+            weights = table.relative_precisions(noises)
+            values, squares = weights * values, weights * squares
+            spread = spread - np.log(np.where(weights > 0, weights, 1)).sum(axis=1)
+        vector, misfit = pulls(subspace, values), np.asarray(squares @ (1 / noises)).ravel()
+        constant = -0.5 * (spread + misfit)
         if np.iscomplexobj(precision) or np.iscomplexobj(vector):
             real, imaginary = precision.real, precision.imag
             precision = 2 * np.block([[real, -imaginary], [imaginary, real]])
@@ -311,14 +316,18 @@ def regular(spreads: Real) -> Real:
     return np.asarray(spreads + (1e-10 * size + 1e-12) * np.eye(r))
 
 
-def _patterns(table: InMemory) -> tuple[Any, Index]:
-    """Patterns of missing values (U x P, 1 where observed, 0 where missing), and the pattern of each row."""
+def _patterns(table: InMemory, noises: Real) -> tuple[Any, Index]:
+    """Patterns of missing values (U x P, the weights of entries), and the pattern of each row."""
     if isinstance(table, SparseEntries):  # rows with few entries hardly ever share a pattern
         return table.seen, np.arange(table.shape[0])
-    packed = np.ascontiguousarray(np.packbits(table.mask, axis=1))
+    packed = np.packbits(table.mask, axis=1)
+    if table.variances is not None:  # nor do rows with errors
+        own = np.where(table.variances.any(axis=1), np.arange(1, table.shape[0] + 1), 0)
+        packed = np.hstack([packed, own[:, None].view(np.uint8)])
+    packed = np.ascontiguousarray(packed)
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
-    return table.seen[first], pattern
+    return (table.seen if table.variances is None else table.relative_precisions(noises))[first], pattern
 
 
 def _pseudo_inverses(precision: Real) -> tuple[Real, Index]:

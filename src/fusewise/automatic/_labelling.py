@@ -19,11 +19,12 @@ from scipy.special import fdtrc
 
 from fusewise.automatic._clusters import Clusters, Count
 from fusewise.automatic._columns import ColumnMixture
+from fusewise.automatic._intervals import as_entries, sites_of
 from fusewise.automatic._mixture import TAIL, log_tails, probabilities
 from fusewise.automatic._nearby import MANY, nearby
 from fusewise.automatic._units import Units
 from fusewise.kernels import Index, Labels, Real, Values
-from fusewise.observations import InMemory, Table, each_block
+from fusewise.observations import BoundedEntries, InMemory, Table, each_block
 
 #: A row is an outlier if its own cluster has less than this probability at its distance or beyond.
 OUTLIER_LEVEL = 0.01
@@ -103,6 +104,10 @@ class Classifier:
     units: Units
     clusters: Clusters
 
+    def placed(self, rows: InMemory) -> InMemory:
+        """The rows of a table on the scale of the clusters, with normal observations for entries in intervals."""
+        return as_entries(self.clusters, self.units.applied(rows))
+
     def classify(self, table: Table, *, posterior: bool | None = None) -> Classified:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
 
@@ -113,7 +118,7 @@ class Classifier:
         found = Classified.blank(n, k, posterior=keep)
 
         def one(rows: InMemory, where: slice) -> None:
-            found.put(where, classified(self.clusters, self.units.applied(rows), posterior=keep))
+            found.put(where, classified(self.clusters, self.placed(rows), posterior=keep))
 
         dense = self.clusters.n_parts >= MANY and isinstance(self.clusters.parts[0], ColumnMixture)
         each_block(one, table, width=max(table.shape[1], self.clusters.n_parts) if dense else None)
@@ -124,19 +129,24 @@ class Classifier:
         found = np.empty((table.shape[0], self.clusters.n_components))
 
         def one(rows: InMemory, where: slice) -> None:
-            found[where] = np.sqrt(deviances(*self.clusters.log_densities(self.units.applied(rows))))
+            found[where] = np.sqrt(deviances(*self.clusters.log_densities(self.placed(rows))))
 
         each_block(one, table, width=max(table.shape[1], self.clusters.n_parts))
         return found
 
     def log_likelihood(self, table: Table) -> Real:
-        """log p(x_i) of the observed entries of each row, in standard deviations of the columns of the fit."""
+        """log p(x_i) of what is known of each row, in standard deviations of the columns of the fit."""
         found = np.empty(table.shape[0])
 
         def one(rows: InMemory, where: slice) -> None:
             scaled = self.units.scaled(rows)
-            densities = self.clusters.log_densities(self.units.made_symmetric(scaled))[0]
-            found[where] = probabilities(densities)[1] + self.units.log_slopes(scaled)
+            of_intervals: Real | float = 0.0
+            own = self.units.made_symmetric(scaled)
+            if isinstance(own, BoundedEntries):
+                sites = sites_of(self.clusters, own)
+                own, of_intervals = sites.entries, sites.log_scale
+            densities = self.clusters.log_densities(own)[0]
+            found[where] = probabilities(densities)[1] + self.units.log_slopes(scaled) + of_intervals
 
         each_block(one, table, width=max(table.shape[1], self.clusters.n_parts))
         return found
@@ -146,9 +156,15 @@ class Classifier:
         filled = np.empty(table.shape, self.units.middle.dtype)
 
         def one(rows: InMemory, where: slice) -> None:
-            own = self.units.applied(rows)
+            own, sites = self.units.applied(rows), None
+            if isinstance(own, BoundedEntries):
+                sites = sites_of(self.clusters, own)
+                own = sites.entries
             shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
-            filled[where] = self.units.undone(self.clusters.completed(own, np.asarray(shares)))
+            whole = self.clusters.completed(own, np.asarray(shares))
+            if sites is not None:
+                whole[sites.where] = sites.given.mean
+            filled[where] = self.units.undone(whole)
 
         each_block(one, table, width=table.shape[1])
         return filled

@@ -33,7 +33,7 @@ from fusewise.automatic._clusters import AxisMixture, Clusters, Part
 from fusewise.automatic._columns import ColumnMixture, columns_of_groups
 from fusewise.automatic._cuts import Scores, TreeBranches, branches, grow
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._labelling import OUTLIER_LEVEL, tail
+from fusewise.automatic._labelling import OUTLIER_LEVEL, Classifier, tail
 from fusewise.automatic._mixture import log_tails, probabilities
 from fusewise.automatic._nearby import MANY, near_components
 from fusewise.automatic._rows import Rows, fit_axes
@@ -117,7 +117,7 @@ class Surprised:
 
     def __call__(self, rows: InMemory, first: int) -> Surprises:
         """The sample of a block that begins at a position of the table."""
-        density, tails, label = explained(self.clusters, self.units.applied(rows))
+        density, tails, label = explained(self.clusters, Classifier(self.units, self.clusters).placed(rows))
         where = first + np.arange(len(tails))
         priority = np.where(rows.row_counts > 0, uniform(where, self.seed) * tails, np.inf)
         n_outlying = int(np.count_nonzero(tails < OUTLIER_LEVEL))
@@ -210,7 +210,7 @@ class RareSearch:
         parts = self.clusters.parts[0]
         centers = np.asarray(parts.centers)
         own = centers[self.known.label]
-        away = Entries(np.where(self.rows.mask, self.rows.values - own, 0), self.rows.mask)
+        away = replace(self.rows, values=np.where(self.rows.mask, self.rows.values - own, 0))
         # Directions of rows far out: a coarse fit tells these.
         subspace = fit_axes(away, min(LARGEST_RANK, away.shape[1], away.shape[0] - 1), tol=WIDE_TOL)
         about = Evidence.of(subspace, away)

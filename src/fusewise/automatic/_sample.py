@@ -11,12 +11,14 @@ from fusewise.automatic._comparison import Searched
 from fusewise.automatic._copies import canonical, shares_of_copies, spread_out, worth_of_rows
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._hints import NO_HINTS, Hints
+from fusewise.automatic._intervals import sites_along_axes
+from fusewise.automatic._labelling import Classifier
 from fusewise.automatic._proposals import cut_anywhere, explains_more
 from fusewise.automatic._rare import RareSearch, Surprised, Surprises
-from fusewise.automatic._search import TreeSearch
+from fusewise.automatic._search import RANK, TreeSearch
 from fusewise.automatic._units import Levels, Units, is_number
 from fusewise.kernels import Index
-from fusewise.observations import Entries, InMemory, Table, reduce_blocks
+from fusewise.observations import BoundedEntries, Entries, InMemory, Table, reduce_blocks
 from fusewise.progress import Progress
 from fusewise.support import counted, in_series
 
@@ -68,6 +70,8 @@ class SampledSearch:
         n, hints = self.table.n_seen, among_seen(self.table, self.hints)
         rows, many = samples(self.table, size, self.seed, hints)
         wide = self.units.scaled(self.first if size == SAMPLE else self.table.take_seen(many))
+        if isinstance(wide, BoundedEntries):
+            wide = sites_along_axes(wide, min(RANK, *wide.shape))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
         if among is None and isinstance(wide, Entries) and wide.dtype.kind == "f" and not hints:
             wide, order = canonical(wide, is_number(wide.shape[1], self.levels))
@@ -113,7 +117,7 @@ class SampledSearch:
         rows = None
         if not self.levels and self.table.dtype.kind != "c" and self.units.weights is None:
             known = reduce_blocks(Surprised(clusters, self.units, self.seed), Surprises.merged, self.table).in_order(n)
-            rows = self.units.applied(self.table.take(known.row))
+            rows = Classifier(self.units, clusters).placed(self.table.take(known.row))
         refused: list[float] = []
         if isinstance(rows, Entries):
             clusters, refused = RareSearch(clusters, rows, known, n, self.min_size or 0.0)()

@@ -117,9 +117,8 @@ def hide_more(table: InMemory, share: float, levels: Levels, random: np.random.G
     keys = random.random(table.shape)
     for start, stop, *_ in levels:
         keys[:, start:stop] = keys[:, start : start + 1]
-    keys[~table.mask] = -1
-    mask = table.mask & ((keys >= share) | (keys == keys.max(axis=1, keepdims=True)))
-    return Entries(np.where(mask, table.values, 0), mask, table.feature_names)
+    keys[~table.known] = -1
+    return table.only((keys >= share) | (keys == keys.max(axis=1, keepdims=True)))
 
 
 def similarities(before: Labels, after: Labels, n_clusters: int) -> Real:

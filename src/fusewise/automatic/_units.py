@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import boxcox1p, inv_boxcox1p
 
 from fusewise.kernels import Index, Mask, Real, Values
-from fusewise.observations import Entries, InMemory, Table, refuse_tiny
+from fusewise.observations import BoundedEntries, Entries, InMemory, Table, refuse_tiny
 from fusewise.support import Instance, Maybe, NumberArray, PositionArray, Record
 
 
@@ -52,8 +52,8 @@ def layers(weights: Real) -> list[tuple[float, Mask]]:
     return [(float(d), weights >= w) for d, w in zip(np.diff(levels, prepend=0.0), levels, strict=True)]
 
 
-#: Standard deviations within which values of a column are the same.
-SAME = 1e-6
+#: Standard deviations within which values of a column are the same; and the largest error of entries that show shape.
+SAME, SURE = 1e-6, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +87,11 @@ class Powers(Record):
         """The powers after which columns are as near to a normal distribution as any power makes them.
 
         Observed values then have mean 0 and variance 1, or the weight of their column. The levels of categories stay as
-        they are, and so do columns in which one value is frequent (``have_atoms``).
+        they are, and so do columns in which one value is frequent (``have_atoms``), or whose errors are large beside
+        their standard deviation.
         """
-        numbers = np.flatnonzero(is_number(table.shape[1], levels) & ~have_atoms(table))
+        unsure = False if table.variances is None else table.variances.max(axis=0) > SURE**2 * table.column_variances
+        numbers = np.flatnonzero(is_number(table.shape[1], levels) & ~have_atoms(table) & ~unsure)
         if not len(numbers):
             return cls.none(table)
         values, mask = table.values[:, numbers], table.mask[:, numbers]
@@ -136,23 +138,38 @@ class Powers(Record):
         return float(np.nansum(gains if table.weights is None else table.weights * gains))
 
     def applied(self, table: InMemory) -> Entries:
-        """The z of a table of x."""
+        """The z of a table of x; errors are multiplied by dz/dx, and bounds are those of z."""
         rows = table.dense()
-        t = self.before[0] * rows.values + self.before[1]
+        found = replace(rows, values=np.where(rows.mask, self._transformed(rows.values), 0))
+        if rows.variances is not None:
+            found = replace(found, variances=rows.variances * np.exp(2 * self._log_slopes(rows.values)))
+        if not isinstance(found, BoundedEntries):
+            return found
+        slope = self.before[0] * self.after[0]
+        known = found.low, found.high
+        ends = [np.where(np.isinf(end), np.sign(slope) * end, self._transformed(end)) for end in known]
+        return replace(found, low=np.minimum(*ends), high=np.maximum(*ends))
+
+    def _transformed(self, values: Real) -> Real:
+        """The z of values x."""
+        t = self.before[0] * values + self.before[1]
         below, above = np.minimum(t, 0), np.maximum(t - self.last, 0)
         y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + self.slopes * above
         y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
-        z = np.clip(self.after[0] * y + self.after[1], -1e6, 1e6)  # an outlier is one, however far it is
-        return Entries(np.where(rows.mask, z, 0), rows.mask, rows.feature_names, rows.weights)
+        return np.asarray(np.clip(self.after[0] * y + self.after[1], -1e6, 1e6))  # an outlier is one, however far it is
 
     def log_slopes(self, table: InMemory) -> Real:
         """Log |dz / dx|, summed over the observed entries of each row of a table of x."""
         rows = table.dense()
-        t = np.clip(self.before[0] * rows.values + self.before[1], 0, self.last)
-        slopes = (self.exponents - 1) * np.log1p(t) + np.log(np.abs(self.before[0] * self.after[0]))
+        slopes = self._log_slopes(rows.values)
         if table.weights is not None:
             slopes = table.weights * slopes
         return np.asarray(np.where(rows.mask, slopes, 0).sum(axis=1))
+
+    def _log_slopes(self, values: Real) -> Real:
+        """Log |dz / dx| at values x."""
+        t = np.clip(self.before[0] * values + self.before[1], 0, self.last)
+        return np.asarray((self.exponents - 1) * np.log1p(t) + np.log(np.abs(self.before[0] * self.after[0])))
 
     def undone(self, rows: Real) -> Real:
         """The x of some z, confined to the range of the rows that the powers were fitted to."""
@@ -333,6 +350,7 @@ def _two_values(sample: InMemory, levels: Levels, weights: Real | None) -> _TwoV
     with np.errstate(invalid="ignore"):  # of columns without entries
         at = np.where(mask, (values - low) / np.where(high > low, high - low, 1), 0)
         either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low) & is_number(sample.shape[1], levels)
+    either &= ~sample.inexact  # the exact values may be others
     higher, counts, used = np.round(at), mask.sum(axis=0), np.flatnonzero(weights)
     either[weights == 0] = False
     one_hot = [used[group] for group in _one_hot(higher[:, used], mask[:, used], either[used])]

@@ -17,7 +17,15 @@ from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import validate_data
 
 from fusewise.kernels import Index
-from fusewise.observations import Entries, ParquetBlocks, Table, as_table, is_dask, refuse_other_than_tables
+from fusewise.observations import (
+    Entries,
+    ParquetBlocks,
+    Table,
+    as_table,
+    half_known,
+    is_dask,
+    refuse_other_than_tables,
+)
 from fusewise.saving import ESTIMATORS, save
 from fusewise.support import (
     Dims,
@@ -34,7 +42,7 @@ from fusewise.support import (
     as_input_errors,
     check_values,
 )
-from fusewise.tables import FrameEncoder, Reading, names_of, needs_encoding, reread, warn_of_numbered_things
+from fusewise.tables import FrameEncoder, Reading, is_frame, names_of, needs_encoding, reread, warn_of_numbered_things
 
 if TYPE_CHECKING:
     from fusewise.views import Description
@@ -86,6 +94,34 @@ def frame_of(columns: Mapping[str, Any], index: Any = None) -> Any:
     except ImportError as error:
         raise ImportError('a data frame needs pandas: pip install "fusewise[frames]"') from error
     return pd.DataFrame(columns, index=index)
+
+
+def of_features(given: Any, name: str, X: Any, encoder: FrameEncoder | None) -> Any:
+    """What is given of each entry or column of X, its error or a bound, as that of each feature.
+
+    Raises ``InputError`` for a category that has any.
+    """
+    if given is None:
+        return None
+    if is_frame(given) and sorted(map(str, given.columns)) == sorted(map(str, columns := names_of(X))):
+        given = given[list(columns)]
+    if encoder is None:
+        return given
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be an array of numbers: {error}") from error
+    if numbers.ndim not in (1, 2) or numbers.shape[-1] != len(encoder.columns):
+        n = len(encoder.columns)
+        raise InputError(f"{name} has shape {numbers.shape}, but the table has {n} columns: give one number for each")
+    found = np.full((*numbers.shape[:-1], len(encoder.features)), 0.0 if name == "error" else np.nan)
+    for j, (code, features) in enumerate(encoder.by_column(np.arange(float(len(encoder.features)))[None])):
+        own = numbers[..., j]
+        if code.kind == "number":
+            found[..., features[0].astype(np.intp)] = own[..., None]
+        elif np.any(own > 0) if name == "error" else np.isfinite(own).any():
+            raise InputError(f"column {code.name!r} holds categories, which have no {name}: give NaN there")
+    return found
 
 
 class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
@@ -140,10 +176,12 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
         counts: Index | None = None,
         min_rows: int = 0,
         extend: bool = False,
+        **half: Any,
     ) -> Table:
         """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read.
 
-        Levels of categories are those of rows that count; with `extend`, new ones are added to those known.
+        Levels of categories are those of rows that count; with `extend`, new ones are added to those known. `half` are
+        the error, lower and upper of half-known entries.
         """
         fewest = min_rows or (2 if reset else 1)
         if is_dask(X):
@@ -159,10 +197,12 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
             table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=fewest)
         self._record_columns(X, reset=reset)
         if self.encoder_ is None:
-            return table
+            return half_known(table, **{name: of_features(each, name, X, None) for name, each in half.items()})
         if extend:
             self.encoder_ = self.encoder_.extended(X, self._categories)
-        return as_table(self.encoder_.encode(X), min_rows=fewest)
+        table, names = as_table(self.encoder_.encode(X), min_rows=fewest), self.encoder_.features
+        half = {name: of_features(each, name, X, self.encoder_) for name, each in half.items()}
+        return half_known(table, **half, names=names)
 
     @property
     def _categories(self) -> Any:

@@ -179,6 +179,9 @@ class FusionClustering(ClusteringEstimator):
         must_link: Any = None,
         cannot_link: Any = None,
         like: Any = None,
+        error: Any = None,
+        lower: Any = None,
+        upper: Any = None,
     ) -> Self:
         """Cluster the rows of X (missing entries: NaN, null, or not stored).
 
@@ -195,24 +198,31 @@ class FusionClustering(ClusteringEstimator):
         cannot_link : pairs of rows that must be in different clusters.
         like : an earlier model of such a table. Clusters keep its numbers as far as they have rows in common with its
             clusters, those that it predicts; others get further numbers. ``matching_`` says how well they match.
+        error : standard error of each entry, of the shape of X, or one for each column; infinite: the entry is missing.
+        lower, upper : bounds of entries that are missing in X, of its shape, or one for each column, for all of its
+            missing entries; NaN or infinite: there is none. A value below a limit of detection has this as `upper`.
         """
         self._check_parameters()
-        told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
+        half = given_of(error=error, lower=lower, upper=upper)
+        told = half or any(given is not None for given in (sample_weight, must_link, cannot_link, like))
         if isinstance(X, Iterator):
             if told:
-                raise InputError("a stream of blocks takes no sample_weight, must_link, cannot_link or like")
+                raise InputError(
+                    "a stream of blocks takes no sample_weight, must_link, cannot_link, like, error or bounds: fit a "
+                    "table"
+                )
             return self._fit_stream(X)
         if is_dask(X):
             if told or self.semi_supervised:
                 raise InputError(
-                    "a Dask table takes no sample_weight, known labels, must_link, cannot_link or like: compute it "
-                    "first, if it fits in memory"
+                    "a Dask table takes no sample_weight, known labels, must_link, cannot_link, like, error or bounds: "
+                    "compute it first, if it fits in memory"
                 )
             table: Table = read_dask(self, X)
             return self._keep(table, cluster(table, **self._settings()))
-        before = None if like is None else labels_before(like, X)
+        before = None if like is None else labels_before(like, X, **half)
         counts = as_counts(sample_weight, X)
-        table = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts)
+        table = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts, **half)
         if self.semi_supervised and y is None:
             raise InputError("semi_supervised=True needs y, the label of each row, -1 where it is unknown")
         known = y if self.semi_supervised else None
@@ -256,9 +266,9 @@ class FusionClustering(ClusteringEstimator):
         self.observations_, self._result = table, result
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, **hints: Any) -> Any:
-        """Cluster the rows of X and return ``labels_``; y and hints are those of ``fit``."""
-        return self.fit(X, y, **hints).labels_
+    def fit_predict(self, X: Any, y: Any = None, **known: Any) -> Any:
+        """Cluster the rows of X and return ``labels_``; y and what else is `known` are those of ``fit``."""
+        return self.fit(X, y, **known).labels_
 
     # Learning from a stream
 
@@ -269,6 +279,8 @@ class FusionClustering(ClusteringEstimator):
         in any order and in blocks of any size. The clusters are fitted to it when a result is next asked for:
         ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict`` labels any
         other rows. A block after ``fit`` adds to the table of the fit.
+
+        Entries are exact or missing: errors and bounds are for ``fit``, ``predict`` and the other methods.
 
         Levels of a category that are new in a block become levels of the model. A ``DataWarning`` names columns whose
         mean in a block is more than five standard deviations from that of the rows before.
@@ -314,10 +326,12 @@ class FusionClustering(ClusteringEstimator):
         if "_stream" in held or result is None:
             return held.get("_stream")
         table = self.observations_
-        if result.counts is not None or not hasattr(table, "parts") or getattr(table, "source", table) is None:
+        inexact = isinstance(table, Entries) and table.inexact.any()
+        unknown = not hasattr(table, "parts") or getattr(table, "source", table) is None
+        if result.counts is not None or inexact or unknown:
             raise InputError(
-                "partial_fit cannot go on from a fit with sample_weight, or to a table that the model does not hold: "
-                "start with partial_fit, or fit to all rows again"
+                "partial_fit cannot go on from a fit with sample_weight, error or bounds, or to a table that the model "
+                "does not hold: start with partial_fit, or fit to all rows again"
             )
         return with_rows(None, table, self.encoder_, self._seed())
 
@@ -436,53 +450,90 @@ class FusionClustering(ClusteringEstimator):
 
     # Further rows
 
-    def _of_new(self, what: str, X: Any) -> Any:
-        """What the result says of the rows of X, see ``Labeller.of_rows``."""
-        if is_dask(X):
-            return self._lazy(what, source_of(self, X))
+    def _new_rows(self, X: Any, y: Any = None, **half: Any) -> Table:
+        """Read rows for the fitted model, with the errors and bounds of their entries."""
         check_is_fitted(self)
-        table = self._counting(self._read(X, reset=False))
+        table = self._counting(self._read(X, y, reset=False, **half))
+        if isinstance(table, Entries):
+            wrong = np.flatnonzero(table.inexact & self._found.choice.two_valued)
+            if len(wrong):
+                raise InputError(
+                    f"column {self._named(wrong[0])} has one of two values in each row of the fit, without "
+                    "errors or bounds: give a value or NaN"
+                )
+        return table
+
+    def _named(self, feature: int) -> str:
+        """The number of a feature, and its name if it has one."""
+        names = getattr(self, "feature_names_in_", None) if self.encoder_ is None else self.encoder_.features
+        return str(feature) if names is None else f"{feature} ({names[feature]!r})"
+
+    def _of_new(self, what: str, X: Any, error: Any, lower: Any, upper: Any) -> Any:
+        """What the result says of the rows of X, see ``Labeller.of_rows``."""
+        half = given_of(error=error, lower=lower, upper=upper)
+        if is_dask(X):
+            if half:
+                raise InputError("a Dask table takes no error or bounds: compute it first, if it fits in memory")
+            return self._lazy(what, source_of(self, X))
+        table = self._new_rows(X, **half)
         if what == "labels":
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
         return self._found.labeller.of_rows(what, table)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
         """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed.
 
-        Of a Dask table the result of this and of the following methods is lazy, with the same chunks (or divisions and
-        index).
+        The `error`, `lower` and `upper` of entries are as in ``fit``. Of a Dask table the result of this and of the
+        following methods is lazy, with the same chunks (or divisions and index).
         """
-        return self._of_new("labels", X)
+        return self._of_new("labels", X, error, lower, upper)
 
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed."""
-        return self._of_new("probabilities", X)
+    def predict_proba(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
+        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed.
 
-    def predict_confidence(self, X: Any) -> Any:
-        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
-        return self._of_new("confidence", X)
+        `error`, `lower` and `upper` are as in ``fit``.
+        """
+        return self._of_new("probabilities", X, error, lower, upper)
 
-    def transform(self, X: Any) -> Any:
+    def predict_confidence(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
+        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit.
+
+        `error`, `lower` and `upper` are as in ``fit``.
+        """
+        return self._of_new("confidence", X, error, lower, upper)
+
+    def transform(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
         """d_ik = sqrt(2 (L_i - l_ik)), the distance of each row i of X from each cluster k, N x K.
 
         l_ik is the log-density of the observed entries of row i in cluster k, with the cluster's share, and L_i is the
         most that the row would have at a centre, whichever is the likeliest. Units cancel in the difference. The
         nearest cluster is the one that ``predict`` gives to a row that is no outlier, and exp(-d_ik² / 2), divided by
         its sum over k, is ``predict_proba``. In a cluster of normal shape d is the Mahalanobis distance, plus what
-        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN.
+        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN. The
+        `error`, `lower` and `upper` of entries are as in ``fit``.
         """
-        return self._of_new("distances", X)
+        return self._of_new("distances", X, error, lower, upper)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        error: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+    ) -> float:
         """sum_i w_i log p(x_i) / sum_i w_i m_i: the log-likelihood of the rows of X for each observed entry.
 
         m_i is the number of observed entries of row i, w_i its `sample_weight` (1 by default), and p the density of the
         clusters together, with every column in standard deviations of the fit: units do not matter, and larger is
         better. With ``feature_weights`` entries count so often, and a column's unit is its standard deviation over the
-        root of its weight. y is ignored.
+        root of its weight. y is ignored. The `error`, `lower` and `upper` of entries are as in ``fit``: one between
+        bounds counts as observed, with the probability of its interval.
         """
-        check_is_fitted(self)
-        table = self._counting(self._read(X, None if self.semi_supervised else y, reset=False))
+        table = self._new_rows(
+            X, None if self.semi_supervised else y, **given_of(error=error, lower=lower, upper=upper)
+        )
         seen = table.row_counts > 0
         weights = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight, float), seen.shape)
         gained: Real = self.path_.classifier.log_likelihood(table)
@@ -491,16 +542,25 @@ class FusionClustering(ClusteringEstimator):
         if self.encoder_ is not None or self._weights is not None:
             for start, stop in () if self.encoder_ is None else self.encoder_.levels:
                 often[start + 1 : stop] = 0  # a category is one entry, however many features its levels are
-            entries = table.dense().mask @ often
+            entries = table.dense().known @ often
         return float(weights[seen] @ gained[seen] / (weights[seen] @ entries[seen]))
 
-    def explain(self, X: Any, *, rows: Sequence[int] | None = None) -> list[Explanation]:
+    def explain(
+        self,
+        X: Any,
+        *,
+        rows: Sequence[int] | None = None,
+        error: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+    ) -> list[Explanation]:
         """Say why rows are in their clusters: what each observed entry adds against the runner-up.
 
         Parameters
         ----------
         X : the rows, in any form that ``predict`` takes. Each costs some hundred predictions.
         rows : numbers of the rows of X to explain, from 0; None explains all.
+        error, lower, upper : as in ``fit``.
 
         Returns
         -------
@@ -509,8 +569,7 @@ class FusionClustering(ClusteringEstimator):
             the ``columns`` with an entry its ``nats``. With ``by_size`` these add up to the log-odds, which are
             ``log(p / q)`` of the two probabilities of ``predict_proba``. ``to_frame`` for pandas.
         """
-        check_is_fitted(self)
-        table, index = self._counting(self._read(X, reset=False)), getattr(X, "index", None)
+        table, index = self._new_rows(X, **given_of(error=error, lower=lower, upper=upper)), getattr(X, "index", None)
         where = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
         if len(where) and not 0 <= where.min() <= where.max() < table.shape[0]:
             raise InputError(f"rows must be numbers from 0 to {table.shape[0] - 1}, got {rows}")
@@ -607,6 +666,11 @@ class FusionClustering(ClusteringEstimator):
             here, rows = counted(table.shape[0], "row"), counted(held.shape[0], "row")
             raise InputError(f"X has {here}, but the model was fitted to {rows}: pass that table")
         return table
+
+
+def given_of(**parameters: Any) -> dict[str, Any]:
+    """Those that are given, which are not None."""
+    return {name: each for name, each in parameters.items() if each is not None}
 
 
 def check_cpu(device: str) -> None:

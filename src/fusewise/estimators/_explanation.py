@@ -13,7 +13,7 @@ import numpy as np
 from fusewise.estimators._base import frame_of
 from fusewise.estimators._result import ClusteringResult
 from fusewise.kernels import Index, Real
-from fusewise.observations import Entries, Table
+from fusewise.observations import BoundedEntries, Entries, Table
 from fusewise.support import InputError, readable
 from fusewise.tables import FrameEncoder
 
@@ -92,10 +92,10 @@ def explanations(
     found = []
     for i, row in enumerate(rows):
         entries = table.take(np.array([i])).dense()
-        own = [column for column in columns if entries.mask[0, column[1][0]]]
+        own = [column for column in columns if entries.known[0, column[1][0]]]
         known, best, second = _log_odds_as_entries_come(result, entries, [features for _, features, _ in own])
         steps, at = np.diff(known, axis=1), np.array(_orders(len(own)))
-        values = [_in_words(entries.values[0, features], name, levels) for name, features, levels in own]
+        values = [_in_words(entries, features, name, levels) for name, features, levels in own]
         explanation = Explanation(
             row=row,
             cluster=best,
@@ -126,10 +126,10 @@ def _log_odds_as_entries_come(
     """The log-odds of a row with 0, 1, ... of its entries, for each order; and the two clusters that they compare."""
 
     def half_squares(masks: Any) -> Real:
-        part = Entries(np.where(masks, row.values, 0), masks, row.feature_names)
+        part = row.take(np.zeros(len(masks), np.intp)).only(masks)
         return np.asarray(0.5 * np.square(result.labeller.classifier.distances(part)[:, np.argsort(result.order)]))
 
-    best, second = np.argsort(half_squares(row.mask)[0], kind="stable")[:2].tolist()
+    best, second = np.argsort(half_squares(row.known)[0], kind="stable")[:2].tolist()
     known = []
     for order in _orders(len(entries)):
         masks = np.zeros((len(entries) + 1, row.shape[1]), bool)
@@ -140,8 +140,14 @@ def _log_odds_as_entries_come(
     return np.array(known), best, second
 
 
-def _in_words(value: Any, name: str, levels: Sequence[str]) -> str:
-    """An entry: the name of its level, which follows that of its column, or a number."""
+def _in_words(row: Entries, features: Index, name: str, levels: Sequence[str]) -> str:
+    """An entry: the name of its level, which follows that of its column, or a number, or its bounds."""
+    value = row.values[0, features]
+    if isinstance(row, BoundedEntries) and row.bounded[0, features[0]]:
+        low, high = (float(end[0, features[0]]) for end in (row.low, row.high))
+        if np.isinf(low):
+            return f"at most {readable(high, 4)}"
+        return f"at least {readable(low, 4)}" if np.isinf(high) else f"{readable(low, 4)} to {readable(high, 4)}"
     if levels:
         return levels[int(np.argmax(value.real))][len(name) + 1 :]
     return f"{value[0]:.4g}" if np.iscomplexobj(value) else readable(float(value[0]), 4)

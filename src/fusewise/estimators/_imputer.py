@@ -14,11 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_words
-from fusewise.estimators._clustering import FusionClustering, check_cpu
+from fusewise.estimators._clustering import FusionClustering, check_cpu, given_of
 from fusewise.estimators._inputs import source_of
 from fusewise.estimators._result import Labeller
 from fusewise.kernels import Mask, Real, Values
-from fusewise.observations import Entries, RepeatedRows, Table, ValueRanges, as_counts, as_entries, as_rows, is_dask
+from fusewise.observations import (
+    BoundedEntries,
+    Entries,
+    RepeatedRows,
+    Table,
+    ValueRanges,
+    as_counts,
+    as_entries,
+    as_rows,
+    is_dask,
+)
 from fusewise.saving import saveable
 from fusewise.support import Flag, InputError, Instance, Maybe, NumberArray, Rule, Word
 from fusewise.tables import FrameEncoder, Reading, is_frame, reread
@@ -104,22 +114,33 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        error: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+    ) -> Self:
         """Cluster the rows of X and choose the more accurate method. y is ignored, unless ``semi_supervised``.
 
-        A `sample_weight` is a number of rows, as in ``FusionClustering.fit``.
+        A `sample_weight` is a number of rows, and `error`, `lower` and `upper` are what is known of entries, as in
+        ``FusionClustering.fit``. A table with these is filled from the clusters.
         """
         self._check_parameters()
         check_cpu(self.device)
+        half = given_of(error=error, lower=lower, upper=upper)
         if is_dask(X):
-            return self._fit_dask(X, sample_weight)
+            return self._fit_dask(X, sample_weight, half)
         counts = as_counts(sample_weight, X)
-        read = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts)
+        read = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts, **half)
         table = read if counts is None else RepeatedRows(read, counts)
-        numeric = self.encoder_ is None and isinstance(read, Entries)
+        numeric = self.encoder_ is None and isinstance(read, Entries) and not read.inexact.any()
         labels = np.repeat(np.asarray(y), counts) if self.semi_supervised and counts is not None else y
         held_out = self._held_out(table.dense(), labels) if numeric else None
-        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, sample_weight=counts)
+        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, sample_weight=counts, **half)
         return self._keep(clustering, table, held_out)
 
     def _keep(
@@ -133,23 +154,44 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         self.ranges_ = ValueRanges.of(table).without_grid(*(() if self.encoder_ is None else self.encoder_.levels))
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
         """Return X with its missing values filled in; a row with nothing observed gets the mean.
 
-        A pandas or polars frame is returned as a frame with the same dtypes, anything else as an array; of a Dask table
-        the result is lazy.
+        The `error`, `lower` and `upper` of entries are as in ``fit``: a missing value with bounds is filled with what
+        is expected between these. A pandas or polars frame is returned as a frame with the same dtypes, anything else
+        as an array; of a Dask table the result is lazy.
         """
+        half = given_of(error=error, lower=lower, upper=upper)
         if is_dask(X):
-            return self._fill_dask(X)
+            return self._fill_dask(X, half)
         X = reread(self, X) if isinstance(X, Reading) else X
-        return _in_container(X, self.encoder_, self.completed_features(X))
+        return _in_container(X, self.encoder_, self.completed_features(X, **half))
 
-    def completed_features(self, X: Any) -> npt.NDArray[Any]:
-        """The numbers with which ``transform`` fills X: its features, as ``encoder_`` names them, without gaps."""
-        entries, model = self._seen_by_model(X)
-        return entries.fill(self.ranges_.confined(model.completed(entries)))
+    def completed_features(self, X: Any, **half: Any) -> npt.NDArray[Any]:
+        """The numbers with which ``transform`` fills X: its features, as ``encoder_`` names them, without gaps.
 
-    def sample(self, X: Any, n_draws: int = 20, random_state: int | np.random.RandomState | None = None) -> list[Any]:
+        `half` are the error, lower and upper of half-known entries.
+        """
+        entries, model = self._seen_by_model(X, half)
+        whole = model.completed(entries)
+        return self._filled(entries, whole, self.ranges_.confined(whole))
+
+    def _filled(self, entries: Entries, whole: Values, possible: Values) -> npt.NDArray[Any]:
+        """A table filled with possible values; those with bounds may be beyond what was observed."""
+        if isinstance(entries, BoundedEntries):
+            inside = entries.within(self.ranges_.possible(whole))
+            possible = np.where(entries.bounded, inside, possible)
+        return entries.fill(possible)
+
+    def sample(
+        self,
+        X: Any,
+        n_draws: int = 20,
+        random_state: int | np.random.RandomState | None = None,
+        error: Any = None,
+        lower: Any = None,
+        upper: Any = None,
+    ) -> list[Any]:
         """Draw completed tables from the distribution of the missing values given the observed ones.
 
         For multiple imputation: analyse each table, then pool the results. Each row gets a cluster, drawn with its
@@ -160,30 +202,34 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         X : the table, or new rows.
         n_draws : number of tables.
         random_state : seed; None draws different tables each time.
+        error, lower, upper : as in ``fit``; values with bounds are drawn between these, each by itself.
 
         Returns
         -------
         list of tables like those of ``transform``: arrays, or frames with the dtypes of X.
         """
-        entries, model = self._seen_by_model(X)
+        entries, model = self._seen_by_model(X, given_of(error=error, lower=lower, upper=upper))
         if n_draws != int(n_draws) or n_draws < 1:
             raise InputError(f"n_draws must be a positive whole number, got {n_draws!r}")
         random, tables = check_random_state(random_state), []
         for _ in range(n_draws):
             whole = model.drawn(entries, self.draw_scale_, int(random.randint(2**31)))
-            tables.append(_in_container(X, self.encoder_, entries.fill(self.ranges_.possible(whole))))
+            tables.append(_in_container(X, self.encoder_, self._filled(entries, whole, self.ranges_.possible(whole))))
         return tables
 
-    def _seen_by_model(self, X: Any) -> tuple[Entries, Choice | Smooth]:
+    def _seen_by_model(self, X: Any, half: dict[str, Any]) -> tuple[Entries, Choice | Smooth]:
         """The entries of a table, and the model that fills it in."""
         check_is_fitted(self)
-        entries = self._read(X, None, reset=False).dense()
-        return entries, self.clustering_.path_ if self.smooth_ is None else self.smooth_
+        entries = self._read(X, None, reset=False, **half).dense()
+        if self.smooth_ is None or entries.inexact.any():
+            return entries, self.clustering_.path_
+        return entries, self.smooth_
 
-    def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
+    def _fit_dask(self, X: Any, sample_weight: Any, half: dict[str, Any]) -> Self:
         """Fit to a table of Dask: it is filled from its clusters."""
-        if sample_weight is not None:
-            raise InputError("a Dask table takes no sample_weight: compute it first, if it fits in memory")
+        if sample_weight is not None or half:
+            what = "sample_weight, error or bounds"
+            raise InputError(f"a Dask table takes no {what}: compute it first, if it fits in memory")
         clustering = FusionClustering(**self.get_params(deep=False)).fit(X)
         for name in ("n_features_in_", "feature_names_in_", "encoder_"):
             self.__dict__.pop(name, None)
@@ -191,9 +237,11 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
                 setattr(self, name, getattr(clustering, name))
         return self._keep(clustering, clustering.observations_)
 
-    def _fill_dask(self, X: Any) -> Any:
+    def _fill_dask(self, X: Any, half: dict[str, Any]) -> Any:
         """A lazy table with missing values filled in."""
         check_is_fitted(self)
+        if half:
+            raise InputError("a Dask table takes no error or bounds: compute it first, if it fits in memory")
         if self.smooth_ is not None:
             raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
         source, given = source_of(self.clustering_, X), (self.encoder_, self.ranges_, self.clustering_._found.labeller)
@@ -209,7 +257,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         hidden = _hidden(entries, np.random.default_rng(random.randint(2**31)))
         if hidden is None:
             return None
-        rest = Entries(np.where(hidden, 0, entries.values), entries.mask & ~hidden, entries.feature_names)
+        rest = entries.only(~hidden)
         table = np.where(rest.mask, rest.values, np.nan)
         deviations = np.sqrt(rest.column_variances)
         unit = np.broadcast_to(np.where(deviations > 0, deviations, 1), entries.shape)

@@ -77,14 +77,17 @@ class Matching(Record):
         return frame_of(columns | {"similarity": self.similarity})
 
 
-def labels_before(like: Any, X: Any) -> tuple[Labels, int]:
-    """The clusters that an earlier model predicts for the rows of a table, and their number."""
+def labels_before(like: Any, X: Any, **half: Any) -> tuple[Labels, int]:
+    """The clusters that an earlier model predicts for the rows of a table, and their number.
+
+    `half` are the errors and bounds of entries, if there are any.
+    """
     if not isinstance(like, ClusteringEstimator):
         what = f"got {type(like).__name__}" + (": read the file with fusewise.load" if isinstance(like, str) else "")
         raise InputError(f"like must be an earlier model, fitted: {what}")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*no observed entry", DataWarning)  # the fit says so
-        return like.predict(X), int(like.n_clusters_)
+        return like.predict(X, **half), int(like.n_clusters_)
 
 
 def matched(result: ClusteringResult, before: Labels, n_before: int) -> tuple[ClusteringResult, Matching]:

@@ -160,7 +160,7 @@ class Alternatives(list[Alternative]):
         choice, table = self._choice, self._table()
         rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
         scaled = choice.units.scaled(table.take(rows))
-        sample, slopes = choice.units.made_symmetric(scaled), choice.units.log_slopes(scaled)
+        sample, slopes = choice.classifier.placed(table.take(rows)), choice.units.log_slopes(scaled)
         lines = []
         for k, mixture in enumerate(choice.mixtures):
             own: Any = choice.evidence if isinstance(mixture, type(choice.mixture)) else sample

@@ -55,6 +55,7 @@ from fusewise.kernels._graph import (
 )
 from fusewise.kernels._krylov import conjugate_gradients, shrunk_by
 from fusewise.kernels._nearest import nearest_in
+from fusewise.kernels._normals import Truncated, column_moments, sites, truncated
 from fusewise.kernels._small_matrices import (
     LANES,
     accumulate,

@@ -1,5 +1,6 @@
 """Observation models: entries of a table, in memory or on disk, or any quadratic function of the centres."""
 
+from fusewise.observations._bounded import BoundedEntries, half_known
 from fusewise.observations._checks import (
     LARGEST,
     as_objects,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from fusewise.kernels import Index, Mask, Real, Values, in_threads
+from fusewise.kernels import Index, Mask, Real, Values, column_moments, in_threads
 from fusewise.observations._checks import check_fits
 from fusewise.support import Maybe, NumberArray, Record, Several, Sparse, Word
 
@@ -107,6 +107,7 @@ class Entries(Table, Record):
     mask: Mask  # N x P booleans, True where observed
     feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
     weights: Real | None = field(default=None)  # how often each column counts; None: once
+    variances: Real | None = None  # N x P, the v_ij of entries observed with an error N(0, v_ij); None: all are exact
 
     separable = True
     _rules: ClassVar = {
@@ -114,11 +115,14 @@ class Entries(Table, Record):
         "mask": NumberArray("N", "P", kinds="b"),
         "feature_names": Maybe(Several(Word(), "P")),
         "weights": Maybe(NumberArray("P", low=0)),
+        "variances": Maybe(NumberArray("N", "P", low=0)),
     }
 
     def _verify(self) -> None:
         if np.any(self.values, where=~self.mask):
             raise ValueError("Entries.values is not zero where the mask is False")
+        if self.variances is not None and np.any(self.variances, where=~self.mask):
+            raise ValueError("Entries.variances is not zero where the mask is False")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -139,13 +143,44 @@ class Entries(Table, Record):
         """The mask as numbers, in the precision of the values."""
         return self.mask.astype(self.values.real.dtype)
 
+    @property
+    def known(self) -> Mask:
+        """Of which entries anything is known."""
+        return self.mask
+
+    @property
+    def inexact(self) -> Mask:
+        """P, the columns with entries that are not known exactly."""
+        none = np.zeros(self.shape[1], bool)
+        return none if self.variances is None else np.asarray(self.variances.any(axis=0))
+
+    def relative_precisions(self, noise: Real | float) -> Real:
+        """k_ij = s_j² / (s_j² + v_ij), how much an entry counts beside an exact one, given s²; 0 where missing."""
+        if self.variances is None:
+            return self.seen
+        return np.asarray(self.mask * (noise / (noise + self.variances)))
+
     @cached_property
     def row_counts(self) -> npt.NDArray[np.intp]:
-        return np.concatenate(self._in_blocks(lambda rows: self.mask[rows].sum(axis=1)))
+        return np.concatenate(self._in_blocks(lambda rows: self.known[rows].sum(axis=1)))
 
     @cached_property
     def column_counts(self) -> npt.NDArray[np.intp]:
-        return np.asarray(sum(self._in_blocks(lambda rows: self.mask[rows].sum(axis=0))))
+        return np.asarray(sum(self._in_blocks(lambda rows: self.known[rows].sum(axis=0))))
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.inexact.any() and super().is_complete
+
+    def moments(self, counts: Index | None = None) -> tuple[Real, Real]:
+        """The likeliest mean and variance of each column, were the entries exact; row i counts `counts[i]` times."""
+        often = np.ones(self.shape[0]) if counts is None else counts.astype(float)
+        variances = np.zeros(self.shape) if self.variances is None else self.variances
+        return column_moments(self.values, self.mask, variances, often)
+
+    @cached_property
+    def _moments(self) -> tuple[Real, Real]:
+        return self.moments()
 
     def _in_blocks(self, work: Callable[[slice], R]) -> list[R]:
         """What a function returns for each block of rows, in order."""
@@ -153,11 +188,15 @@ class Entries(Table, Record):
 
     @cached_property
     def column_means(self) -> Values:
+        if self.inexact.any():
+            return self._moments[0].astype(self.dtype)
         sums = sum(self._in_blocks(lambda rows: self.values[rows].sum(axis=0, dtype=wide(self.dtype))))
         return np.asarray(sums / np.maximum(self.column_counts, 1), dtype=self.dtype)
 
     @cached_property
     def column_variances(self) -> Real:
+        if self.inexact.any():
+            return self._moments[1]
         means = self.column_means
 
         def squares(rows: slice) -> Real:
@@ -190,7 +229,14 @@ class Entries(Table, Record):
         return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
-        return Entries(self.values[rows], self.mask[rows], self.feature_names, self.weights)
+        variances = None if self.variances is None else self.variances[rows]
+        return replace(self, values=self.values[rows], mask=self.mask[rows], variances=variances)
+
+    def only(self, kept: Mask) -> Entries:
+        """The table without what is known of entries where a mask is False."""
+        mask = self.mask & kept
+        variances = None if self.variances is None else np.where(mask, self.variances, 0)
+        return replace(self, values=np.where(mask, self.values, 0), mask=mask, variances=variances)
 
     def parts(self) -> Iterator[Entries]:
         yield self
@@ -201,13 +247,14 @@ class Entries(Table, Record):
     def in_double(self) -> Entries:
         """The same in double precision; itself, if it is."""
         double = wide(self.dtype)
-        return self if self.dtype == double else Entries(self.values.astype(double), self.mask, self.feature_names)
+        return self if self.dtype == double else replace(self, values=self.values.astype(double))
 
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> Entries:
         """(x - middle) / scale in some columns, in double precision, which likelihoods need."""
         mask = self.mask[:, columns]
         values = (self.values[:, columns].astype(wide(self.dtype)) - middle[columns]) / scale[columns]
-        return Entries(np.where(mask, values, 0), mask, None, _some(self.weights, columns))
+        variances = None if self.variances is None else self.variances[:, columns] / np.square(scale[columns])
+        return Entries(np.where(mask, values, 0), mask, None, _some(self.weights, columns), variances)
 
     def real(self) -> Entries:
         """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
@@ -218,9 +265,9 @@ class Entries(Table, Record):
 
     def without(self, columns: Index) -> Entries:
         """The same with nothing observed in some columns."""
-        mask = self.mask.copy()
-        mask[:, columns] = False
-        return Entries(np.where(mask, self.values, 0), mask, self.feature_names)
+        kept = np.ones(self.shape, bool)
+        kept[:, columns] = False
+        return self.only(kept)
 
     def residual(self, centers: Values) -> Values:
         """S_i (u_i - x_i), zero where missing."""
@@ -315,6 +362,7 @@ class SparseEntries(Table, Record):
     feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
     weights: Real | None = field(default=None)  # how often each column counts; None: once
 
+    variances: ClassVar = None
     _rules: ClassVar = {
         "rows": Sparse(),
         "feature_names": Maybe(Several(Word(), "P")),
@@ -344,6 +392,10 @@ class SparseEntries(Table, Record):
     def seen(self) -> Any:
         """1 where observed, 0 where missing."""
         return self._alike(np.ones(self.n_stored, self.rows.real.dtype))
+
+    def relative_precisions(self, noise: Any) -> Any:
+        """1 where observed, 0 where missing: all entries are exact."""
+        return self.seen
 
     @property
     def squares(self) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Index, Real, Values
+from fusewise.observations._bounded import BoundedEntries
 from fusewise.observations._checks import check_fits, refuse_other_than_tables
 from fusewise.observations._entries import Entries, InMemory, Table, wide
 from fusewise.support import InputError, counted
@@ -84,15 +85,27 @@ class RepeatedRows(Table):
 
     @cached_property
     def column_counts(self) -> Index:
+        if isinstance(self.table, BoundedEntries):
+            return self.counts @ self.table.known
         return np.asarray(np.rint(sum(part.seen.T @ weights for part, weights in self._parts())), np.intp)
 
     @cached_property
+    def _moments(self) -> tuple[Real, Real] | None:
+        """Means and variances of columns whose entries are not all exact."""
+        exact = not isinstance(self.table, Entries) or not self.table.inexact.any()
+        return None if exact else self.table.dense().moments(self.counts)
+
+    @cached_property
     def column_means(self) -> Values:
+        if self._moments is not None:
+            return self._moments[0].astype(self.dtype)
         sums = sum(part.values.astype(wide(self.dtype)).T @ weights for part, weights in self._parts())
         return np.asarray(sums / np.maximum(self.column_counts, 1), self.dtype)
 
     @cached_property
     def column_variances(self) -> Real:
+        if self._moments is not None:
+            return self._moments[1]
         p = self.shape[1]
         centred = ((part.standardised(np.arange(p), np.ones(p), self.column_means), w) for part, w in self._parts())
         return np.asarray(

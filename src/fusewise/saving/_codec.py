@@ -36,6 +36,7 @@ from fusewise.automatic import (
 from fusewise.fusion import FIDELITIES, PENALTIES, FusionPath, Parameterised, Solution
 from fusewise.kernels import Values
 from fusewise.observations import (
+    BoundedEntries,
     ColumnMoments,
     DaskBlocks,
     DaskTable,
@@ -60,8 +61,8 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    Alternative, AxisMixture, Choice, Clusters, ColumnCode, ColumnMixture, ColumnMoments, DaskTable, Entries, Evidence,
-    FrameEncoder, FusionPath, Hints, LayeredEvidence, MergeTree, Mixture, Powers, RowSample, Smooth,
+    Alternative, AxisMixture, BoundedEntries, Choice, Clusters, ColumnCode, ColumnMixture, ColumnMoments, DaskTable,
+    Entries, Evidence, FrameEncoder, FusionPath, Hints, LayeredEvidence, MergeTree, Mixture, Powers, RowSample, Smooth,
     Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
 )  # fmt: skip
 

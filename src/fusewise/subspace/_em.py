@@ -19,6 +19,7 @@ from fusewise.subspace._projection import (
     RowsOnDevice,
     Subspace,
     Sums,
+    SumsWithErrors,
     block,
     centered,
     is_sparse,
@@ -70,7 +71,7 @@ def residual(table: InMemory, subspace: Subspace) -> Any:
     blocks = []
     loadings = subspace.basis * np.sqrt(subspace.variances)
     for rows in row_slices(table, subspace.rank**2):
-        values, pattern = block(table, rows)
+        values, pattern = block(table, rows, subspace.noise)
         y = centered(values, pattern, subspace.mean)
         if subspace.rank:
             v = posterior(y, pattern, loadings, subspace.noise)[1]
@@ -127,9 +128,10 @@ def fit_subspace(
 ) -> Subspace:
     """Maximise ``sum_i log N(x_i; mean, Q diag(variances) Q^H + noise I)`` over the observed entries.
 
-    Complete tables have a closed form; others are fitted by parameter-expanded EM, one pass over blocks of rows per
-    iteration. Every third iteration tries a step beyond EM's, which is taken back if it was too long: the likelihood
-    never decreases. For a long table a sample of rows is fitted first, so that few passes over all rows are needed.
+    The errors of entries add their variances to the noise. Complete tables without errors have a closed form; others
+    are fitted by parameter-expanded EM, one pass over blocks of rows per iteration. Every third iteration tries a step
+    beyond EM's, which is taken back if it was too long: the likelihood never decreases. For a long table a sample of
+    rows is fitted first, so that few passes over all rows are needed.
 
     It stops after `max_iter` iterations, or when one gains less than `tol` per observed entry (ten times that, if a
     sample was fitted first). `start` is a fit of the same or a lower rank; `device` is where to pass over the rows of a
@@ -230,7 +232,7 @@ def _log_density(distance: Values, log_det: Values, counts: Values, is_complex: 
 def _pass_of(table: Table, device: str) -> Callable[..., Sums]:
     """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
     there = torch_device(device)
-    if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values):
+    if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values) or table.inexact.any():
         return partial(_pass, table)
     return RowsOnDevice.of(table, there).expected
 
@@ -241,9 +243,11 @@ def _pass(table: Table, mean: Values, loadings: Values, noise: float) -> Sums:
 
     def sums(part: InMemory) -> Sums:
         def work(rows: slice) -> Sums:
-            values, pattern = block(part, rows)
-            dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
+            values, pattern = block(part, rows, noise)
             with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
+                if part.variances is not None:
+                    return _expectation_with_errors(values, pattern, mean, loadings, noise)
+                dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
                 expectation = _expectation_in_lanes if dense else _expectation
                 return expectation(values, pattern, mean, loadings, noise)
 
@@ -298,6 +302,32 @@ def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, nois
     )
 
 
+def _expectation_with_errors(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> Sums:
+    """The same for entries with errors, given their weights k: k / noise is the precision of an entry."""
+    r = loadings.shape[1]
+    y, seen = centered(values, pattern, mean), pattern > 0
+    inverse, v, log_det = posterior(y, pattern, loadings, noise)
+    counts, squares = seen.sum(axis=1), (y * (values - mean)).sum(axis=1)
+    distance = np.maximum(squares - np.einsum("ik,ik->i", v, y @ loadings), 0.0) / noise
+    log_det = log_det + (counts - r) * np.log(noise) - np.log(np.where(seen, pattern, 1)).sum(axis=1)
+    z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
+    second = z[:, :, None] * z[:, None, :]
+    second[:, :r, :r] += noise * inverse
+    second = second.reshape(len(v), -1)
+    squared = np.square(pattern)
+    return SumsWithErrors(
+        cross=y.T @ z,
+        moments=pattern.T @ second,
+        latent=second.sum(0),
+        energy=float(squares.sum()),
+        log_likelihood=float(_log_density(distance, log_det, counts, False).sum()),
+        squared_cross=(pattern * y).T @ z,
+        squared_moments=squared.T @ second,
+        squared_energy=float(np.square(y).sum()),
+        left=noise * float(np.sum(1 - pattern, where=seen)),
+    )
+
+
 def _maximization(sums: Sums, point: _Point, counts: Values, floor: float) -> _Point:
     """Regress every column on ``(v, 1)``; then absorb the latent mean and covariance into the loadings.
 
@@ -312,7 +342,8 @@ def _maximization(sums: Sums, point: _Point, counts: Values, floor: float) -> _P
     if seen.any():
         solution[seen] = np.linalg.solve(moments[seen], sums.cross[seen][:, :, None])[:, :, 0]
     explained = float(np.vdot(sums.cross[seen], solution[seen]).real)
-    noise = max((sums.energy - explained) / max(float(counts.sum()), 1.0), floor)
+    unexplained = _unexplained(sums, solution) if isinstance(sums, SumsWithErrors) else sums.energy - explained
+    noise = max(unexplained / max(float(counts.sum()), 1.0), floor)
     latent = sums.latent.reshape(r + 1, r + 1).conj() / sums.latent[-1].real
     shift = latent[:r, r]
     covariance = latent[:r, :r] - np.outer(shift, shift.conj())
@@ -320,6 +351,14 @@ def _maximization(sums: Sums, point: _Point, counts: Values, floor: float) -> _P
     root = linalg.cholesky(covariance + max(FLOOR, rounding) * np.eye(r), lower=True)
     slopes = solution[:, :r]
     return _Point(mean + solution[:, r] + slopes @ shift, slopes @ root, noise)
+
+
+def _unexplained(sums: SumsWithErrors, solution: Values) -> float:
+    """The expected sum of squares of the noise of entries with errors, after the regression."""
+    p, width = solution.shape
+    explained = 2 * np.vdot(sums.squared_cross, solution)
+    explained -= np.einsum("pi,pij,pj->", solution, sums.squared_moments.reshape(p, width, width), solution)
+    return float(sums.squared_energy + sums.left - explained)
 
 
 def normalized(mean: Values, loadings: Values, noise: float, history: tuple[float, ...]) -> Subspace:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -46,10 +46,13 @@ def row_slices(table: InMemory, width: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def block(table: InMemory, rows: slice) -> tuple[Any, Any]:
-    """``(values, pattern)`` of some rows: the entries, zero where missing; and 1 where observed, 0 where missing."""
+def block(table: InMemory, rows: slice, noise: Values | float) -> tuple[Any, Any]:
+    """``(values, pattern)`` of some rows: the entries, zero where missing; and 1 where observed, 0 where missing.
+
+    An entry that was observed with an error counts less than 1, see ``Entries.weights``.
+    """
     some = table.take(rows)
-    return some.values.astype(wide(table.dtype), copy=False), some.seen.astype(float, copy=False)
+    return some.values.astype(wide(table.dtype), copy=False), some.relative_precisions(noise).astype(float, copy=False)
 
 
 def centered(values: Any, pattern: Any, mean: Values) -> Any:
@@ -124,14 +127,14 @@ def posterior(y: Any, pattern: Any, loadings: Values, noise: float) -> tuple[Val
 
 
 def precisions(subspace: Subspace, seen: Any) -> Values:
-    """``Q_I^H Q_I / noise`` for each row of a pattern (1 where observed, 0 where missing), with each column's noise."""
+    """``Q_I^H Q_I / noise`` for each row of a pattern (its weights, see ``block``), with each column's noise."""
     r, basis = subspace.rank, subspace.basis
     weighed = basis.conj() / subspace.noises[:, None]
     return np.asarray(seen @ (weighed[:, :, None] * basis[:, None, :]).reshape(-1, r * r)).reshape(-1, r, r)
 
 
 def pulls(subspace: Subspace, deviations: Any) -> Values:
-    """``Q_I^H (x_i - mean)_I / noise`` of deviations ``x_i - mean``, zero where missing."""
+    """``Q_I^H (x_i - mean)_I / noise`` of deviations ``x_i - mean``, times the weights of the entries."""
     return np.asarray(deviations @ (subspace.basis.conj() / subspace.noises[:, None]))
 
 
@@ -146,7 +149,7 @@ def information(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     vector = np.empty((n, r), np.result_type(subspace.basis, wide(table.dtype)))
 
     def work(rows: slice) -> None:
-        values, pattern = block(table, rows)
+        values, pattern = block(table, rows, subspace.noises)
         precision[rows] = precisions(subspace, pattern)
         vector[rows] = pulls(subspace, centered(values, pattern, subspace.mean))
 
@@ -187,8 +190,21 @@ class Sums:
     energy: float  # sum of |y|^2
     log_likelihood: float
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class SumsWithErrors(Sums):
+    """The same where entries have errors, each entry times its weight k; and sums with the squares of the weights.
+
+    Given the coordinates, the noise of an entry with the residual d has the mean k d and the variance (1 - k) noise.
+    """
+
+    squared_cross: Values  # (P, r+1): sum of k^2 z y
+    squared_moments: Values  # (P, (r+1)^2): sum of k^2 E[z z']
+    squared_energy: float  # sum of k^2 y^2
+    left: float  # sum of (1 - k) noise
 
 
 def whole(lower: Values, r: int) -> Values:

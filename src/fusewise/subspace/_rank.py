@@ -67,7 +67,7 @@ def _split(table: InMemory, hidden: float, rng: np.random.Generator) -> tuple[In
         return left, entries.row[out], entries.col[out], entries.data[out]
     out = table.mask & (rng.random(table.shape) < hidden)
     row, column = np.nonzero(out)
-    return Entries(np.where(out, 0, table.values), table.mask & ~out), row, column, table.values[row, column]
+    return table.only(~out), row, column, table.values[row, column]
 
 
 #: Rows processed at a time.
