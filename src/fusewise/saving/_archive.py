@@ -10,6 +10,7 @@ import io
 import json
 import platform
 import struct
+import tokenize
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ MANIFEST, MODEL = "manifest.json", "model.json"
 #: What ``zipfile``, ``json`` and NumPy raise for damaged files.
 DAMAGE = (
     zipfile.BadZipFile, EOFError, OSError, ValueError, TypeError, ArithmeticError, NotImplementedError, RuntimeError,
-    LookupError, AttributeError, MemoryError, struct.error,
+    LookupError, AttributeError, MemoryError, SyntaxError, struct.error, tokenize.TokenError,
 )  # fmt: skip
 
 #: What a model file contains, as ``load`` reads it: versions of the libraries, the tree of the model, its arrays.
