@@ -188,3 +188,16 @@ def test_half_known_cells_are_listed_and_come_back_as_they_were(laboratory):
 def test_python_refuses_a_limit_of_a_category(laboratory):
     with pytest.raises(InputError, match="only numbers have a limit"):
         read_table("t.csv", below={"kind": 0.1})
+
+
+def test_parts_are_listed_alike_and_say_what_is_not_used(laboratory):
+    pytest.importorskip("dask.dataframe")
+    os.mkdir("parts")
+    for k in range(2):
+        with open(f"parts/part-{k}.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["iron", "zinc", "kind"], *laboratory[k::2]])
+    ran = command("fit", "parts", "--scheduler", "synchronous", "--below", "zinc=0.04", "--n-clusters", "2")
+    assert ran.exit_code == 0, ran.stderr
+    shown = " ".join(ran.stdout.split())
+    assert f"{sum(iron == '<0.05' for iron, _, _ in laboratory)} below 0.05" in shown
+    assert "entries with bounds count as missing for the clusters" in shown

@@ -140,7 +140,7 @@ def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Prog
 @contextmanager
 def fitting(table: Reading, tell: Progress, *, outliers: bool = True) -> Iterator[list[str]]:
     """Yield a list for notes, which holds those on the table and, at the end of the block, its warnings."""
-    notes = [*table.notes, *_blank_notes(table, outliers), *_half_known_notes(table)]
+    notes = [*table.notes, *_blank_notes(table, outliers), *half_known_notes(table)]
     with warnings.catch_warnings(record=True) as caught, listening(tell), announcing(tell):
         warnings.simplefilter("always")
         yield notes
@@ -154,7 +154,7 @@ def _blank_notes(table: Reading, outliers: bool) -> list[str]:
     return [f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})"] if len(blank) else []
 
 
-def _half_known_notes(table: Reading) -> list[str]:
+def half_known_notes(table: Reading) -> list[str]:
     """What the clusters do not know of entries that are known in part."""
     notes = ["entries with bounds count as missing for the clusters"] if table.upper is not None else []
     return notes + (["errors of entries do not change the clusters"] if table.error is not None else [])

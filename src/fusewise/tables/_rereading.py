@@ -79,7 +79,8 @@ class PartReader:
         """Read every part as a sample of the rows was read."""
         columns = tuple(replace(column, values=np.empty(0), half=None) for column in sample.used)
         dialect = sample.dialect
-        same = replace(asked, sep=asked.sep or dialect.separator, decimal=dialect.decimal, only=(), ignore=(), kinds={})
+        same = replace(asked, sep=asked.sep or dialect.separator, decimal=dialect.decimal)
+        same = replace(same, only=(), ignore=(), kinds={}, below={})
         return cls(columns, str(first), tuple(sample.written), same, sample.names_column)
 
     def __call__(self, file: Path) -> Any:
