@@ -497,12 +497,13 @@ class FusionClustering(ClusteringEstimator):
             entries = table.dense().mask @ often
         return float(weights[seen] @ gained[seen] / (weights[seen] @ entries[seen]))
 
-    def explain(self, X: Any, *, rows: Sequence[int] | None = None) -> list[Explanation]:
+    def explain(self, X: Any = None, *, rows: Sequence[int] | None = None) -> list[Explanation]:
         """Say why rows are in their clusters: what each observed entry adds against the runner-up.
 
         Parameters
         ----------
-        X : the rows, in any form that ``predict`` takes. Each costs some hundred predictions.
+        X : the rows, in any form that ``predict`` takes; None takes those of the fit. Each costs some hundred
+            predictions.
         rows : numbers of the rows of X to explain, from 0; None explains all.
 
         Returns
@@ -513,7 +514,8 @@ class FusionClustering(ClusteringEstimator):
             ``log(p / q)`` of the two probabilities of ``predict_proba``. ``to_frame`` for pandas.
         """
         check_is_fitted(self)
-        table, index = self._counting(self._read(X, reset=False)), getattr(X, "index", None)
+        table = self._fitted_table(None) if X is None else self._counting(self._read(X, reset=False))
+        index = getattr(X, "index", None)
         where = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
         if len(where) and not 0 <= where.min() <= where.max() < table.shape[0]:
             raise InputError(f"rows must be numbers from 0 to {table.shape[0] - 1}, got {rows}")
