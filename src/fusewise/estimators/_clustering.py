@@ -547,7 +547,7 @@ class FusionClustering(ClusteringEstimator):
 
     def explain(
         self,
-        X: Any,
+        X: Any = None,
         *,
         rows: Sequence[int] | None = None,
         error: Any = None,
@@ -558,7 +558,8 @@ class FusionClustering(ClusteringEstimator):
 
         Parameters
         ----------
-        X : the rows, in any form that ``predict`` takes. Each costs some hundred predictions.
+        X : the rows, in any form that ``predict`` takes; None takes those of the fit. Each costs some hundred
+            predictions.
         rows : numbers of the rows of X to explain, from 0; None explains all.
         error, lower, upper : as in ``fit``.
 
@@ -569,7 +570,10 @@ class FusionClustering(ClusteringEstimator):
             the ``columns`` with an entry its ``nats``. With ``by_size`` these add up to the log-odds, which are
             ``log(p / q)`` of the two probabilities of ``predict_proba``. ``to_frame`` for pandas.
         """
-        table, index = self._new_rows(X, **given_of(error=error, lower=lower, upper=upper)), getattr(X, "index", None)
+        half = given_of(error=error, lower=lower, upper=upper)
+        check_is_fitted(self)
+        table = self._fitted_table(None) if X is None else self._new_rows(X, **half)
+        index = getattr(X, "index", None)
         where = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
         if len(where) and not 0 <= where.min() <= where.max() < table.shape[0]:
             raise InputError(f"rows must be numbers from 0 to {table.shape[0] - 1}, got {rows}")

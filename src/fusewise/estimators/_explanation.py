@@ -42,6 +42,7 @@ class Explanation:
     by_size : what the shares of the two clusters add, before anything is known of the row.
     columns, values : the columns in which the row has an entry, and the entries in words.
     nats : what each of these entries adds; negative if it speaks for the runner-up.
+    positions : the numbers of these columns in the table, from 0.
     """
 
     row: Any
@@ -53,6 +54,7 @@ class Explanation:
     columns: tuple[str, ...]
     values: tuple[str, ...]
     nats: Real
+    positions: tuple[int, ...]
 
     def __repr__(self) -> str:
         where = "an outlier, nearest to" if self.outlier else "in"
@@ -92,7 +94,8 @@ def explanations(
     found = []
     for i, row in enumerate(rows):
         entries = table.take(np.array([i])).dense()
-        own = [column for column in columns if entries.known[0, column[1][0]]]
+        places = [j for j, column in enumerate(columns) if entries.known[0, column[1][0]]]
+        own = [columns[j] for j in places]
         known, best, second = _log_odds_as_entries_come(result, entries, [features for _, features, _ in own])
         steps, at = np.diff(known, axis=1), np.array(_orders(len(own)))
         values = [_in_words(entries, features, name, levels) for name, features, levels in own]
@@ -106,6 +109,7 @@ def explanations(
             columns=tuple(name for name, _, _ in own),
             values=tuple(values),
             nats=np.array([steps[at == j].mean() for j in range(len(own))]),
+            positions=tuple(places),
         )
         found.append(explanation)
     return found

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic import Alternative
+from fusewise.automatic import Alternative, Choice
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
@@ -134,6 +134,8 @@ def _with(found: Findings, other: Alternative) -> Findings:
 
 #: Maximum number of table entries stored in the page.
 MOST_ENTRIES = 1_000_000
+#: Rows are explained as long as that takes no more densities of rows, of which each takes so many for each column.
+MOST_EVALUATED, EVALUATED = 200_000, 24
 #: Fraction of clustered rows outside the first view of the map on each side, and the relative margin around it.
 LEFT_OUT, MARGIN = 0.002, 0.06
 #: Deviations in a heat map are drawn up to this many standard deviations.
@@ -152,6 +154,7 @@ def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], f
         "palette": {"colours": COLOURS, "symbols": SYMBOLS, "outlier": OUTLIER},
         "maps": _maps(found, places),
         "rows": _rows(found),
+        "why": _why(found),
         "features": found.features if found.rows else (),
         "shares": found.shares.tolist(),
         "partitions": [_partition(partition, places, file) for partition in partitions],
@@ -208,13 +211,18 @@ def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
     return np.stack([low - room, high + room], axis=1).tolist()  # type: ignore[no-any-return]
 
 
+def _columns_shown(found: Findings) -> list[int]:
+    """The columns of which the page has the cells."""
+    order = [column.position for column in found.contrasts.columns]
+    return sorted(order[: max(1, MOST_ENTRIES // max(len(found.drawn), 1))])
+
+
 def _rows(found: Findings) -> dict[str, Any]:
     """Names and cells of the drawn rows; of wide tables only the columns that separate the clusters best."""
     if not found.rows:
         empty = {"names": [], "columns": [], "observed": packed_bits(np.zeros(0, bool)), "telling": [], "hidden": 0}
         return empty | {"confidence": None}
-    order = [column.position for column in found.contrasts.columns]
-    kept = sorted(order[: max(1, MOST_ENTRIES // max(len(found.drawn), 1))])
+    order, kept = [column.position for column in found.contrasts.columns], _columns_shown(found)
     columns, expected = [found.columns[j] for j in kept], found.shown(found.completed)
     place = {position: j for j, position in enumerate(kept)}
     return {
@@ -224,6 +232,31 @@ def _rows(found: Findings) -> dict[str, Any]:
         "telling": [place[position] for position in order if position in place],
         "hidden": len(order) - len(kept),
         "confidence": None if found.confidence is None else packed(found.confidence[found.drawn], "f4"),
+    }
+
+
+def _why(found: Findings) -> dict[str, Any] | None:
+    """What each entry of a row adds to its cluster against the runner-up (``explain``), of the least certain rows.
+
+    None if there is no other cluster, or if the columns of the page are parts of complex ones.
+    """
+    if not isinstance(found.path, Choice) or not found.rows or found.confidence is None or found.n_clusters == 1:
+        return None
+    if np.iscomplexobj(found.path.units.middle):
+        return None
+    most = max(1, MOST_EVALUATED // (EVALUATED * (len(found.columns) + 1)))
+    rows = np.sort(np.argsort(found.confidence[found.drawn], kind="stable")[:most])
+    explained = found.model.explain(rows=found.drawn[rows].tolist())
+    nats = np.full((len(rows), len(found.columns)), np.nan)
+    for line, each in zip(nats, explained, strict=True):
+        line[list(each.positions)] = each.nats
+    return {
+        "rows": packed_whole(rows),
+        "clusters": packed_whole(np.array([(each.cluster, each.runner_up) for each in explained])),
+        "outliers": [each.outlier for each in explained],
+        "odds": packed(np.array([each.log_odds for each in explained]), "f4"),
+        "sizes": packed(np.array([each.by_size for each in explained]), "f4"),
+        "nats": packed(nats[:, _columns_shown(found)], "f4"),
     }
 
 

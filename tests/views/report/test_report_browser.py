@@ -161,9 +161,21 @@ def test_click_keeps_the_row(opened, model, names, table):
     opened.page.mouse.click(*on_screen(opened, found, row))
     where = int(found.drawn[row])
     opened.wait(f"document.querySelector('#row h3')?.textContent === {json.dumps(names[where])}")
-    entries = opened.page.locator("#row tbody td").all_inner_texts()
-    shown = [np.nan if text.startswith("missing") else float(text.replace("−", "-")) for text in entries]
+    (why,) = model.explain(table, rows=[where])
+    lines = [line.split("\t") for line in opened.page.locator("#row tbody tr").all_inner_texts()]
+    shown = np.full(table.shape[1], np.nan)
+    for name, value, *adds in lines:
+        j = 0 if name == NASTY_COLUMN else int(name.split()[1])
+        assert value.startswith("missing") != bool(adds)
+        if adds:
+            shown[j] = float(value.replace("−", "-"))
+            assert float(adds[0].replace("−", "-")) == pytest.approx(why.nats[why.positions.index(j)], abs=0.0051)
     np.testing.assert_allclose(shown, table[where], rtol=5.1e-3)  # three digits
+    adds = [abs(float(each[2].replace("−", "-"))) for each in lines if len(each) == 3]
+    assert adds == sorted(adds, reverse=True)
+    words = opened.page.locator("#row p").nth(1).inner_text()
+    assert words.startswith(f"Cluster {why.cluster} rather than {why.runner_up}: ")
+    opened.js("document.getElementById('rows-clear').click()")
 
 
 def test_everything_has_a_name(page):

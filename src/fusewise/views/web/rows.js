@@ -25,17 +25,42 @@ function rowTip(row) {
 
 const headOf = (...titles) => element("thead", {}, element("tr", {}, ...titles.map(([text, kind]) => element("th", { scope: "col", ...(kind ? { class: kind } : {}) }, text))));
 
-/** Show all values of a row, and what the model expects where a value is missing. */
+/** What the entries of a row add to its cluster against the runner-up, of the rows for which the page knows it. */
+const whyOf = once(() => {
+  const of = new Map();
+  if (!found.why) return of;
+  const [clusters, odds, sizes, nats] = ["clusters", "odds", "sizes", "nats"].map((key) => unpack(found.why[key]));
+  unpack(found.why.rows).forEach((row, i) => of.set(row, {
+    cluster: clusters[2 * i], other: clusters[2 * i + 1], outlier: found.why.outliers[i], odds: odds[i], sizes: sizes[i],
+    nats: nats.subarray(i * columns.length, (i + 1) * columns.length),
+  }));
+  return of;
+});
+
+/** In words: the cluster of a row, the runner-up, and what the numbers beside its entries mean. */
+function whyWords({ cluster, other, outlier, odds, sizes }) {
+  const place = outlier ? `An outlier, nearest to cluster ${cluster}, then ${other}` : `Cluster ${cluster} rather than ${other}`;
+  const sure = odds < 12 ? `${readable(Math.exp(odds))} to 1` : "beyond doubt";
+  return `${place}: ${readable(odds)} nats (${sure}), of which the sizes of the clusters add ${signed(sizes)}, and each value what stands beside it.`;
+}
+
+/** Show all values of a row, and what the model expects where a value is missing; those that tell most first, if that is known. */
 function showRow(row) {
   const body = element("tbody");
-  columns.forEach(({ name }, j) => {
+  const why = state.partition === partitions[0] ? whyOf().get(row) : undefined;
+  const size = (j) => (isObserved(row, j) ? Math.abs(why.nats[j]) : -1);
+  const order = columns.map((_, j) => j);
+  for (const j of why ? order.sort((a, b) => size(b) - size(a)) : order) {
     const seen = isObserved(row, j);
     const guess = completedCell(row, j);
+    const words = seen ? shownCell(row, j) : `missing (expected: ${typeof guess === "number" ? readable(guess) : guess ?? "–"})`;
     body.append(element("tr", {},
-      element("th", { scope: "row" }, name),
-      element("td", { class: seen ? "number" : "number muted" }, seen ? shownCell(row, j) : `missing (expected: ${typeof guess === "number" ? readable(guess) : guess ?? "–"})`)));
-  });
-  const parts = [element("h3", {}, names[row]), element("p", {}, membershipOf(row)), element("table", {}, headOf(["column"], ["value", "number"]), body)];
+      element("th", { scope: "row" }, columns[j].name),
+      element("td", { class: seen ? "number" : "number muted", ...(why && !seen ? { colspan: 2 } : {}) }, words),
+      ...(why && seen ? [element("td", { class: "number why" }, signed(why.nats[j]))] : [])));
+  }
+  const titles = [["column"], ["value", "number"], ...(why ? [["adds", "number"]] : [])];
+  const parts = [element("h3", {}, names[row]), element("p", {}, membershipOf(row)), ...(why ? [element("p", {}, whyWords(why))] : []), element("table", {}, headOf(...titles), body)];
   if (found.rows.hidden) parts.push(element("p", { class: "muted" }, `and ${counted(found.rows.hidden, "more column")} that separate the clusters less`));
   document.getElementById("row").replaceChildren(...parts);
   mapView.marked = row;
