@@ -1,6 +1,6 @@
 """Entries below a limit of detection, and entries with errors: what the default makes of them, and what is usual.
 
-    python benchmarks/half_known.py                 # everything (about five minutes)
+    python benchmarks/half_known.py                 # everything (about two minutes)
     python benchmarks/half_known.py wine --runs 3   # some of it
 
 Every way ends with ``FusionClustering()``, which is not told the number of clusters; only the treatment of the entries
