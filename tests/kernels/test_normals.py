@@ -1,6 +1,6 @@
-"""Truncated normal distributions, their sites, and moments of columns: against numerical integration."""
+"""Truncated normal distributions, their sites, and moments of columns, against integration and optimisation."""
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def moments(mean: float, variance: float, low: float, high: float) -> tuple[floa
     def integral(power: int, about: float = 0.0) -> float:
         pieces = np.linspace(*ends, 25)
         density = norm(mean, sd).pdf
-        return sum(quad(lambda x: (x - about) ** power * density(x), a, b)[0] for a, b in itertools.pairwise(pieces))
+        return sum(quad(lambda x: (x - about) ** power * density(x), a, b)[0] for a, b in pairwise(pieces))
 
     mass = integral(0)
     middle = integral(1) / mass

@@ -19,7 +19,7 @@ from scipy.stats import truncnorm
 
 from fusewise.automatic._clusters import AxisMixture, Clusters, Part
 from fusewise.automatic._evidence import regular
-from fusewise.automatic._mixture import Mixture, probabilities
+from fusewise.automatic._mixture import Mixture, log_tails, probabilities
 from fusewise.automatic._rows import fit_axes
 from fusewise.kernels import Index, Real, Truncated, sites, truncated
 from fusewise.observations import BoundedEntries, Entries, InMemory
@@ -136,7 +136,8 @@ def _moved(y: Real, v: Real, new_y: Real, new_v: Real, step: float) -> tuple[Rea
 
 def _expected(clusters: Clusters, entries: Entries, at: Index, column: Index, y: Real, v: Real) -> tuple[Real, Real]:
     """The c and d of each entry in an interval, over all components, without its own site."""
-    densities = clusters.component_densities(entries)[0]
+    densities, squares, dimensions = clusters.component_densities(entries)
+    densities = densities - log_tails(squares, dimensions[:, None]) - 0.5 * squares  # as of normal components
     shares = probabilities(densities)[0]
     means, variances = np.zeros((2, len(at), densities.shape[1]))
     begin = 0
