@@ -1,4 +1,4 @@
-"""What a fit takes beside the rows of one table: hints, tables of Dask, and blocks of rows that come one after another."""
+"""What a fit takes beside the rows of one table: hints, tables of Dask, and blocks of rows one after another."""
 
 from __future__ import annotations
 
