@@ -240,7 +240,7 @@ PHASES_OF_FUSE = (
     "fusewise.fusion._merging.place",
     "fusewise.fusion._fuse.start",
     "fusewise.fusion._fuse.descend",
-    "fusewise.fusion._merging:Merged.groups",
+    "fusewise.fusion._merging:MergedProblem.groups",
     "fusewise.fusion._fuse.conclude",
 )
 

@@ -10,7 +10,7 @@ from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Quadratic
 from fusewise.fusion import fusion_path, pose
 from fusewise.fusion._loop import descend
-from fusewise.fusion._merging import Merged
+from fusewise.fusion._merging import MergedProblem
 from fusewise.penalties import H1, L1, MCP
 
 KINDS = ("real", "complex")
@@ -33,7 +33,7 @@ def any_centers(n, shape, kind, seed=1):
 def test_the_objective_is_that_of_the_points_held_equal(penalty):
     for kind, missing in itertools.product(KINDS, MISSING):
         X = draw(kind, missing)
-        merged, _ = Merged.unmerged(problem_of(X, penalty)).merge(GROUPS, X)
+        merged, _ = MergedProblem.unmerged(problem_of(X, penalty)).merge(GROUPS, X)
         U = any_centers(10, X.shape[1], kind)
         value = merged.problem.objective(U, merged.problem.weigh(U))
         assert value == pytest.approx(objective(X, U[GROUPS], 0.3, penalty, Quadratic()), rel=1e-10)
@@ -44,7 +44,7 @@ def test_the_objective_is_that_of_the_points_held_equal(penalty):
 def test_so_it_is_on_a_graph_in_a_subspace_and_merged_twice(rank, n_neighbors):
     X = draw("real", 0.2)
     whole = problem_of(X, H1(0.7), n_neighbors, rank)
-    once, _ = Merged.unmerged(whole).merge(GROUPS, any_centers(18, whole.observations.shape[1], "real"))
+    once, _ = MergedProblem.unmerged(whole).merge(GROUPS, any_centers(18, whole.observations.shape[1], "real"))
     twice, _ = once.merge(COARSER, any_centers(10, whole.observations.shape[1], "real"))
     U = any_centers(6, whole.observations.shape[1], "real")
     spread = U[COARSER]
@@ -58,7 +58,7 @@ def test_the_objective_never_rises():
     for penalty, missing, n_neighbors in itertools.product(EXAMPLES, MISSING, (None, 4)):
         X = draw("real", missing)
         first = np.where(np.isnan(X), 0.1, X)
-        merged, start = Merged.unmerged(problem_of(X, penalty, n_neighbors)).merge(GROUPS, first)
+        merged, start = MergedProblem.unmerged(problem_of(X, penalty, n_neighbors)).merge(GROUPS, first)
         np.testing.assert_allclose(start[6], first[GROUPS == 6].mean(axis=0))
         history = np.array(descend(merged.problem, start, max_iter=12, tol=0).history)
         assert np.all(np.diff(history) <= 1e-12 * np.abs(history[:-1])), (penalty, missing, n_neighbors)

@@ -8,7 +8,7 @@ from fusewise import FusionClustering
 from fusewise.views import _contrasts as module
 from fusewise.views import read_findings
 from fusewise.views._columns import MOST_BINS, MOST_LEVELS, TableColumn, bins_of
-from fusewise.views._effects import holm
+from fusewise.views._contrasts import holm
 
 
 def sides(frame, labels, contrast):

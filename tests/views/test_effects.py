@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fusewise.views import _effects as effects
+from fusewise.views import _contrasts as effects
 
 
 def counts_of(x, y):

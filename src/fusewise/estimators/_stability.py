@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +28,7 @@ from fusewise.estimators._base import frame_of
 from fusewise.estimators._result import ClusteringResult, cluster
 from fusewise.kernels import Real, single_products
 from fusewise.observations import Table
-from fusewise.progress import Progress, listening, shown
+from fusewise.progress import Progress, shown
 from fusewise.support import InputError, counted
 
 
@@ -97,38 +96,21 @@ def _draw_size(n: int, n_clusters: int | None) -> int:
     return size
 
 
-class _Stopped(Exception):
-    """Ends a draw after Ctrl-C."""
-
-
 def _each_in_threads(work: Callable[[int], Refit], n: int, threads: int, progress: Progress) -> list[Refit]:
-    """Call work(0), ..., work(n - 1) in threads; those that are done if Ctrl-C comes first.
+    """Call work(0), ..., work(n - 1) in threads, which share the table and the compiled loops.
 
-    Threads share the table and the compiled loops, and unlike processes can be told to stop: the progress that a fit
-    reports is where it ends.
+    If Ctrl-C comes first: those that are done when the calls that were begun have ended.
     """
-    stop = threading.Event()
-
-    def checking(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-        if stop.is_set():
-            raise _Stopped
-
-    def one(k: int) -> Refit:
-        with listening(checking):
-            checking("")
-            return work(k)
-
     found: list[Refit] = []
     # Filters are those of the process: set once, not in each thread. The fit to all rows has given its warnings.
     with warnings.catch_warnings(), single_products(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
         try:
             progress("fitting draws", 0, n)
-            for done, refit in enumerate(pool.map(one, range(n)), 1):
+            for done, refit in enumerate(pool.map(work, range(n)), 1):
                 found.append(refit)
                 progress("fitting draws", done, n)
         except BaseException as error:
-            stop.set()
             pool.shutdown(cancel_futures=True)
             if not isinstance(error, KeyboardInterrupt) or not found:
                 raise

@@ -13,7 +13,7 @@ from fusewise.fusion._penalties import (
     SCAD,
     GemanMcClure,
     Lp,
-    Parameterised,
+    ObjectiveTerm,
     Penalty,
     TruncatedL2,
     as_penalty,

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
-from fusewise.fusion._penalties import Parameterised, by_name
+from fusewise.fusion._penalties import ObjectiveTerm, by_name
 from fusewise.kernels import Real, Values
 from fusewise.observations import Entries, Observations
 from fusewise.pairs import boxes, spread_out
@@ -26,7 +26,7 @@ from fusewise.support import InputError
 Numbers = float | npt.NDArray[np.floating[Any]]
 
 
-class Fidelity(Parameterised):
+class Fidelity(ObjectiveTerm):
     """f_i(u), a function of the centre of point i."""
 
     #: Whether f is a constraint (0 inside, infinite outside); lam then has no effect.

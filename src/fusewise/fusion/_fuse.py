@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._loop import Descent, Status, descend, lower_majoriser
-from fusewise.fusion._merging import Merged
+from fusewise.fusion._merging import MergedProblem
 from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._problem import Problem
-from fusewise.fusion._setup import Posed, default_overlap, pose
+from fusewise.fusion._setup import PosedProblem, default_overlap, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
 from fusewise.kernels import Array, beside
 from fusewise.progress import Progress, shown
@@ -25,7 +25,7 @@ STARTS = ("partial", "zero", "mean", "subspace")
 Init = str | npt.NDArray[Any]
 
 
-def start(posed: Posed, problem: Problem, init: Init, min_overlap: int) -> Array:
+def start(posed: PosedProblem, problem: Problem, init: Init, min_overlap: int) -> Array:
     """Starting centres, in the coordinates of the problem and on its device.
 
     ``"partial"``   weights from partial distances, then the minimum of the majoriser they give;
@@ -141,7 +141,7 @@ def fuse(
     """
     how = Settings(**settings)
     posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors, how.device)
-    merged = Merged.unmerged(posed.problem, how.device)
+    merged = MergedProblem.unmerged(posed.problem, how.device)
     problem = merged.working
     with shown(how.verbose) as progress:
         descent = descend_from(problem, *first_centers(posed, problem, how), how, progress)
@@ -151,7 +151,7 @@ def fuse(
     return solution
 
 
-def first_centers(posed: Posed, problem: Problem, how: Settings) -> tuple[Array, bool]:
+def first_centers(posed: PosedProblem, problem: Problem, how: Settings) -> tuple[Array, bool]:
     """Starting centres, by continuation from small lam if set; and whether Ctrl-C interrupted it.
 
     Started directly at a large lam, the first weights (from rough partial distances) pull clusters together, and the

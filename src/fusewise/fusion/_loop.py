@@ -17,11 +17,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fusewise.fusion._problem import Problem
 from fusewise.kernels import Array, Values, conjugate_gradients, copied, inner_product, shrunk_by
-from fusewise.pairs import DenseWeights, Weighted
+from fusewise.pairs import DenseWeights, PairWeights
 from fusewise.progress import Progress, silent
 
 
-def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int = 1) -> Array:
+def average(problem: Problem, weighted: PairWeights, centers: Array, n_steps: int = 1) -> Array:
     """Average over the pairs, then prox: u_i <- prox((u_i + sum_j w_ij u_j / d_i) / 2, 4 lam d_i).
 
     As L <= 2D, the pair term lies below 4 lam sum_i d_i ||u_i - ubar_i||² plus a constant, with equality at the
@@ -42,7 +42,7 @@ def average(problem: Problem, weighted: Weighted, centers: Array, n_steps: int =
 
 
 def solve_quadratic(
-    problem: Problem, weighted: Weighted, centers: Array, *, shrink: float = 1e-2, max_steps: int = 100
+    problem: Problem, weighted: PairWeights, centers: Array, *, shrink: float = 1e-2, max_steps: int = 100
 ) -> Array:
     """Solve (A'A + 2 lam L) U = A'b, the majoriser's minimum for the quadratic fidelity.
 
@@ -137,7 +137,7 @@ class Descent:
     """Result of the optimisation loop."""
 
     centers: Array
-    weighted: Weighted  # the weights of the pairs at these centres
+    weighted: PairWeights  # the weights of the pairs at these centres
     history: tuple[float, ...]  # the objective at the start and after every iteration
     stationarity: float  # relative gradient (or KKT residual) at the end
     status: Status
@@ -189,7 +189,7 @@ def descend(problem: Problem, centers: Array, *, max_iter: int, tol: float, prog
 _Move = tuple[Array, float, float]
 
 
-def _first_accepted(problem: Problem, moves: Iterator[_Move]) -> tuple[Array, Weighted, float, float] | None:
+def _first_accepted(problem: Problem, moves: Iterator[_Move]) -> tuple[Array, PairWeights, float, float] | None:
     """The centres of the first move that does not raise the objective, their weights, the objective and the stride."""
     for moved, limit, stride in moves:
         reweighed = problem.weigh(moved)
@@ -201,7 +201,7 @@ def _first_accepted(problem: Problem, moves: Iterator[_Move]) -> tuple[Array, We
 
 
 def _moves(
-    problem: Problem, centers: Array, weighted: Weighted, stride: float, wanted: float, safe: float
+    problem: Problem, centers: Array, weighted: PairWeights, stride: float, wanted: float, safe: float
 ) -> Iterator[_Move]:
     """Yield steps, the longest first.
 
@@ -215,7 +215,7 @@ def _moves(
     yield average(problem, weighted, centers), safe, 1.0
 
 
-def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: Array, stride: float) -> Array:
+def _extrapolate(problem: Problem, weighted: PairWeights, centers: Array, lowered: Array, stride: float) -> Array:
     """Extrapolate past the minimum of the majoriser by `stride` times the step to it, then apply the constraint if any.
 
     A point with almost no pull stays: its missing entries hardly affect the objective, and repeated extrapolation
@@ -228,7 +228,7 @@ def _extrapolate(problem: Problem, weighted: Weighted, centers: Array, lowered: 
     return problem.confined(lowered + bound[:, None] * (stride * (lowered - centers)))
 
 
-def lower_majoriser(problem: Problem, weighted: Weighted, centers: Array, effort: float = 1) -> Array:
+def lower_majoriser(problem: Problem, weighted: PairWeights, centers: Array, effort: float = 1) -> Array:
     """Lower the majoriser, for `effort` well above 1 nearly to its minimum; solve it where it is quadratic."""
     if problem.fidelity.constrained:
         lowered = average(problem, weighted, centers, int(AVERAGING_STEPS * effort))

@@ -53,7 +53,7 @@ def fusion_scale(heights: Real, penalty: Penalty) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class MergedProblem:
     """A problem on nodes, each of which represents one or more of N points."""
 
     problem: Problem
@@ -65,7 +65,7 @@ class Merged:
     heights: Real
 
     @classmethod
-    def unmerged(cls, problem: Problem, device: str = "cpu") -> Merged:
+    def unmerged(cls, problem: Problem, device: str = "cpu") -> MergedProblem:
         if isinstance(problem.observations, Entries) and not problem.fidelity.constrained:
             problem = replace(problem, observations=PooledEntries.of(problem.observations))
         return cls(problem, place(problem, device), np.arange(problem.pairs.n_points), device, np.zeros(0))
@@ -74,7 +74,7 @@ class Merged:
     def n_nodes(self) -> int:
         return self.problem.pairs.n_points
 
-    def at(self, lam: float, penalty: Penalty) -> Merged:
+    def at(self, lam: float, penalty: Penalty) -> MergedProblem:
         return replace(self, problem=self.problem.at(lam, penalty), working=self.working.at(lam, penalty))
 
     def groups(self, descent: Descent) -> Index:
@@ -103,7 +103,7 @@ class Merged:
         group_of[self.node_of] = groups
         return int(np.count_nonzero(np.bincount(group_of))) < self.n_nodes
 
-    def merge(self, groups: Index, centers: Array) -> tuple[Merged, Array]:
+    def merge(self, groups: Index, centers: Array) -> tuple[MergedProblem, Array]:
         """Return the problem with the points of each group held equal, and its centres: the means over their points.
 
         Groups are numbered from 0, and every node lies within one; `centers` are those of the nodes.
@@ -126,7 +126,7 @@ class Merged:
         )
         first, second, lengths = self.working.pairs.spans(centers)
         heights = np.concatenate([self.heights, lengths[of_node[first] == of_node[second]]])
-        merged = Merged(smaller, place(smaller, self.device), groups, self.device, heights)
+        merged = MergedProblem(smaller, place(smaller, self.device), groups, self.device, heights)
         means = sum_by(of_node, n_groups, members[:, None] * to_host(centers)) / counts[:, None]
         return merged, beside(means, merged.working.observations.target)
 

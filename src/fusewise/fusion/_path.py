@@ -16,10 +16,10 @@ from sklearn.cluster import AgglomerativeClustering
 from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._fuse import Settings, descend_from, first_centers
 from fusewise.fusion._loop import Status
-from fusewise.fusion._merging import Merged, agreed, joined
+from fusewise.fusion._merging import MergedProblem, agreed, joined
 from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import Problem
-from fusewise.fusion._setup import Posed, check_lam, nearest_distances, pose
+from fusewise.fusion._setup import PosedProblem, check_lam, nearest_distances, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
 from fusewise.kernels import Index, Labels, Real, Values
 from fusewise.observations import Entries, group_means, number_by_size
@@ -145,10 +145,10 @@ def fusion_path(
 
 
 def _follow(
-    posed: Posed, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
+    posed: PosedProblem, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
 ) -> Iterator[Solution]:
     """Compute the solutions in order, until the schedule ends or Ctrl-C."""
-    apart = merged = Merged.unmerged(posed.problem, how.device)
+    apart = merged = MergedProblem.unmerged(posed.problem, how.device)
     start, interrupted = first_centers(posed, merged.working, how)
     before: Index | None = None  # the groups of the previous point
     for k, (lam, scaled) in enumerate(schedule):

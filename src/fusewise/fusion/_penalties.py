@@ -30,7 +30,7 @@ from fusewise.support import InputError
 T = TypeVar("T")
 
 
-class Parameterised(BaseEstimator):  # type: ignore[misc]
+class ObjectiveTerm(BaseEstimator):  # type: ignore[misc]
     """A small object with named parameters, checked when created and when changed.
 
     It inherits scikit-learn's ``get_params`` / ``set_params`` / ``clone``, so that the parameters of a penalty or
@@ -59,7 +59,7 @@ class Parameterised(BaseEstimator):  # type: ignore[misc]
         )
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Parameterised) and self._key() == other._key())
+        return self is other or (isinstance(other, ObjectiveTerm) and self._key() == other._key())
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -78,7 +78,7 @@ def by_name(kind: str, name: object, known: dict[str, type[T]], base: type[T]) -
 SMALLEST, LARGEST = 1e-110, 1e110
 
 
-class Penalty(Parameterised):
+class Penalty(ObjectiveTerm):
     """phi(t), a function of the distance between two centres."""
 
     #: Whether ``weight`` exists, so that the penalty can be minimised by reweighting.

@@ -27,7 +27,7 @@ from fusewise.kernels import (
     total,
 )
 from fusewise.observations import Entries, Observations, Quadratics
-from fusewise.pairs import CompletePairs, DeviceCompletePairs, NeighborPairs, Pairs, Weighted, real_view
+from fusewise.pairs import CompletePairs, DeviceCompletePairs, NeighborPairs, Pairs, PairWeights, real_view
 from fusewise.support import InputError
 
 
@@ -127,11 +127,11 @@ class Problem:
         """||2 S(X - mean)||: the gradient of the quadratic fidelity at the one-cluster solution."""
         return 2 * norm(self.observations.centred) if self.data_size is None else self.data_size
 
-    def weigh(self, centers: Array) -> Weighted:
+    def weigh(self, centers: Array) -> PairWeights:
         """The quadratic that majorises the pair term at these centres."""
         return self.pairs.weigh(centers, self.penalty)
 
-    def objective(self, centers: Array, weighted: Weighted) -> float:
+    def objective(self, centers: Array, weighted: PairWeights) -> float:
         """The objective, given the weights of the pairs at these centres."""
         return self.fidelity.value(self.observations, centers) + self.lam * weighted.energy
 
@@ -145,7 +145,7 @@ class Problem:
         """Centres moved to where a minimum lies: into the range of the entries, unless bounds lead out of it."""
         return self.projected(centers if self.fidelity.bounded else self.observations.confine(centers))
 
-    def pair_gradient(self, centers: Array, weighted: Weighted) -> Array:
+    def pair_gradient(self, centers: Array, weighted: PairWeights) -> Array:
         """4 lam L u: the gradient of the pair term."""
         return 4 * self.lam * weighted.laplacian(centers)
 
@@ -153,7 +153,7 @@ class Problem:
         """2 lam d_i: the pull of its pairs on a point, relative to that of its data."""
         return 2 * self.lam * (degree if self.members is None else degree / self.members)
 
-    def stationarity(self, centers: Array, weighted: Weighted) -> float:
+    def stationarity(self, centers: Array, weighted: PairWeights) -> float:
         """Relative size of the gradient, or of its projection under a constraint.
 
         For the quadratic fidelity: ||grad|| / ||2 S(X - mean)||, where the denominator is the gradient of the fidelity
@@ -172,7 +172,7 @@ class Problem:
         feasible = self.fidelity.prox(self.observations, moved, pull[:, 0])
         return _ratio(norm(pull * (centers - feasible)), norm(0.5 * pull * self.observations.centred))
 
-    def rounding(self, centers: Array, weighted: Weighted, objective: float) -> float:
+    def rounding(self, centers: Array, weighted: PairWeights, objective: float) -> float:
         """Largest rise of the objective that rounding can explain.
 
         A squared distance is accurate to about eps (|u_i|² + |u_j|²), and enters the objective with weight lam w_ij.

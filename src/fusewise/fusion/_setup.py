@@ -28,7 +28,7 @@ WORK_SPACE = 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
+class PosedProblem:
     """A problem on the rows with observed entries, and the mapping back to the table."""
 
     table: Entries
@@ -65,7 +65,7 @@ def pose(
     rank: int | None,
     n_neighbors: int | str | None,
     device: str = "cpu",
-) -> Posed:
+) -> PosedProblem:
     """Read a table and set up the fusion problem on it."""
     count = Maybe(Number(low=1, whole=True))
     check_values(
@@ -100,7 +100,7 @@ def pose(
         )
     subspace = None if rank is None else fit_subspace(entries, rank, device=device)
     observations, pairs = _through(subspace, entries, n_neighbors, device)
-    return Posed(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
+    return PosedProblem(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
 
 
 def _through(

@@ -22,9 +22,9 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.exact import Certificate, certify
 from fusewise.fusion._fidelity import Box, Fidelity
 from fusewise.fusion._loop import Descent, Status
-from fusewise.fusion._merging import Merged
+from fusewise.fusion._merging import MergedProblem
 from fusewise.fusion._penalties import Penalty
-from fusewise.fusion._setup import Posed
+from fusewise.fusion._setup import PosedProblem
 from fusewise.kernels import Index, Labels, Mask, Real, Values, sum_by, to_host
 from fusewise.observations import Entries, group_means, number_by_size
 from fusewise.pairs import common_boxes
@@ -111,7 +111,9 @@ class Solution(Record):
         return certify(X, self.labels, **given, time_limit=time_limit)
 
 
-def conclude(posed: Posed, merged: Merged, descent: Descent, groups: Index, min_cluster_size: int) -> Solution:
+def conclude(
+    posed: PosedProblem, merged: MergedProblem, descent: Descent, groups: Index, min_cluster_size: int
+) -> Solution:
     """Build the solution for all rows of the table from a descent on `merged` and the `groups` of the points."""
     labels = np.full(len(posed.blank), -1, dtype=np.intp)
     labels[~posed.blank] = number_by_size(groups, min_cluster_size)
@@ -211,7 +213,7 @@ def _squares(rows: Values) -> Real:
     return np.asarray(np.square(np.abs(rows)).sum(axis=1))
 
 
-def warn_of_unshared(posed: Posed, solution: Solution) -> None:
+def warn_of_unshared(posed: PosedProblem, solution: Solution) -> None:
     """Warn if the rows of a cluster cannot share a centre: which clusters, how many rows, and what to do."""
     fidelity, penalty, seen = solution.fidelity, solution.penalty, ~posed.blank
     if not fidelity.constrained:

@@ -137,10 +137,7 @@ def block_products(blocks: Array, vectors: Array) -> Array:
     """G_i u_i, for Hermitian blocks N x r x r and vectors N x r."""
     if not isinstance(blocks, np.ndarray):
         return _tensors.block_products(blocks, vectors)
-    n, r = vectors.shape
-    out = np.empty((n, r), np.result_type(blocks, vectors))
-    _products.in_ranges(n, r * r, blocks, vectors, out)
-    return out
+    return np.einsum("nij,nj->ni", blocks, vectors)
 
 
 def block_inverses(blocks: Array, shift: Array) -> Array:
@@ -163,17 +160,6 @@ def inverses_and_log_dets(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks
     out, log_det = np.empty_like(blocks, order="C"), np.empty(n)
     _inverses.in_ranges(n, r**3, blocks, shift, out, log_det)
     return out, log_det
-
-
-@compiled(shapes=("N r r", "N r", "N r", "", ""))
-def _products(blocks: Any, vectors: Any, out: Any, begin: int, end: int) -> None:
-    r = vectors.shape[1]
-    for i in range(begin, end):
-        for k in range(r):
-            total = out.dtype.type(0)
-            for j in range(r):
-                total += blocks[i, k, j] * vectors[i, j]
-            out[i, k] = total
 
 
 @compiled(shapes=("N r r", "N", "N r r", "N", "", ""))

@@ -5,7 +5,7 @@ from fusewise.pairs._complete import CompletePairs, DeviceCompletePairs
 from fusewise.pairs._distances import (
     DenseWeights,
     Pairs,
-    Weighted,
+    PairWeights,
     h1_weight,
     partial_squared_distances,
     partial_squared_distances_to,

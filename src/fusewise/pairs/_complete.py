@@ -14,8 +14,8 @@ from fusewise.observations import Entries
 from fusewise.pairs._distances import (
     DenseWeights,
     PairPenalty,
+    PairWeights,
     WeightArray,
-    Weighted,
     partial_squared_distances,
     real_view,
 )
@@ -38,7 +38,7 @@ class CompletePairs:
             return float(self.n_points - 1)
         return float((self.sizes * (self.sizes.sum() - self.sizes)).max())
 
-    def weigh(self, centers: Values, penalty: PairPenalty) -> Weighted:
+    def weigh(self, centers: Values, penalty: PairPenalty) -> PairWeights:
         points = real_view(centers - centers.mean(axis=0))
         norms = np.square(points).sum(axis=1)
         # One product gives the squared distances: (-2 u_i, |u_i|², 1) . (u_j, 1, |u_j|²).
@@ -52,7 +52,7 @@ class CompletePairs:
 
         return self._weigh(block, points.dtype)
 
-    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> PairWeights:
 
         def block(rows: slice, columns: slice) -> tuple[Real, Real]:
             s = partial_squared_distances(entries, rows, columns, min_overlap=min_overlap)
@@ -72,7 +72,7 @@ class CompletePairs:
     def spans(self, centers: Values) -> tuple[Index, Index, Real]:
         return spanning_tree(real_view(centers))
 
-    def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> Weighted:
+    def _weigh(self, block: Callable[[slice, slice], tuple[Real, Real]], dtype: np.dtype[Any]) -> PairWeights:
         """The weights of these blocks; filled now, as the energy and the degrees are their sums."""
         weights = self.array.room(self.n_points, dtype)
         energy, degree = self._fill(block, weights)
@@ -156,7 +156,7 @@ class DeviceCompletePairs(CompletePairs):
     def spans(self, centers: Array) -> tuple[Index, Index, Real]:
         return super().spans(to_host(centers))
 
-    def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
+    def weigh(self, centers: Array, penalty: PairPenalty) -> PairWeights:
         import torch
 
         points = centers - centers.mean(0)
@@ -170,7 +170,7 @@ class DeviceCompletePairs(CompletePairs):
 
         return self._weigh_blocks(distances, points, penalty)
 
-    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> PairWeights:
         import torch
 
         values, seen = (torch.from_numpy(part).to(self.device) for part in (entries.centred, entries.seen))
@@ -187,7 +187,7 @@ class DeviceCompletePairs(CompletePairs):
 
         return self._weigh_blocks(distances, values, penalty)
 
-    def _weigh_blocks(self, distances: Distances, points: Array, penalty: PairPenalty) -> Weighted:
+    def _weigh_blocks(self, distances: Distances, points: Array, penalty: PairPenalty) -> PairWeights:
         import torch
 
         n, dtype = self.n_points, points.dtype

@@ -92,7 +92,7 @@ class PairPenalty(Protocol):
         """phi(t) and phi'(t) / (2 t) at t = sqrt(s)."""
 
 
-class Weighted(Protocol):
+class PairWeights(Protocol):
     """Weights of pairs at given centres: the quadratic that majorises the pair term there.
 
     Arrays are NumPy arrays or tensors on a device; the loop works with both.
@@ -174,10 +174,10 @@ class Pairs(Protocol):
     def largest_degree(self) -> float:
         """max_i sum_j c_ij."""
 
-    def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
+    def weigh(self, centers: Array, penalty: PairPenalty) -> PairWeights:
         """Weigh every pair by the distance of its centres."""
 
-    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> PairWeights:
         """Weigh every pair by its partial distance; a pair with too few common entries gets no weight."""
 
     def merge(self, groups: Index, n_groups: int) -> Pairs:

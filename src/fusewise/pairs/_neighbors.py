@@ -31,7 +31,7 @@ from fusewise.kernels import (
 from fusewise.observations import Entries
 from fusewise.pairs._distances import (
     PairPenalty,
-    Weighted,
+    PairWeights,
     partial_squared_distances,
     partial_squared_distances_between,
     real_view,
@@ -171,11 +171,11 @@ class NeighborPairs:
         """Positions of the edges in the rows of the matrix of weights."""
         return Adjacency(*by_rows(self.n_points, self.first, self.second))
 
-    def weigh(self, centers: Array, penalty: PairPenalty) -> Weighted:
+    def weigh(self, centers: Array, penalty: PairPenalty) -> PairWeights:
         s = edge_squares(_points(centers), self.first, self.second)
         return self._weighted(*penalty.value_and_weight(s), s, centers)
 
-    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> Weighted:
+    def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> PairWeights:
         ends = to_host(self.first), to_host(self.second)
         squares = partial_squared_distances_between(entries, *ends, min_overlap=min_overlap)
         s = beside(squares, self.affinity)

@@ -2,15 +2,15 @@
 
 A figure is a `Study`: trials (pure, seeded functions, computed once, in parallel, and kept in files), and a function
 from their outcomes to pictures, tables and claims. `reproduce` runs them and writes the page that sets the claims
-beside the findings. Needs matplotlib: ``pip install "fusewise[plot]"``.
+beside the findings. Needs matplotlib and Jinja2: ``pip install "fusewise[plot]"``.
 """
 
 try:
     from fusewise.reproduce._run import PAGE, STUDIES, reproduce
     from fusewise.reproduce._study import Claim, Study, StudyResult, Trial, run_trials
 except ModuleNotFoundError as error:
-    if error.name is None or error.name.partition(".")[0] != "matplotlib":
+    if error.name is None or error.name.partition(".")[0] not in ("matplotlib", "jinja2"):
         raise
-    raise ImportError('The figures of the paper need matplotlib: pip install "fusewise[plot]"') from error
+    raise ImportError('The figures of the paper need matplotlib and Jinja2: pip install "fusewise[plot]"') from error
 
 __all__ = ["PAGE", "STUDIES", "Claim", "Study", "StudyResult", "Trial", "reproduce", "run_trials"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from importlib.resources import files
 from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
 
 import fusewise
 from fusewise.progress import Progress, silent
@@ -21,7 +23,7 @@ from fusewise.reproduce import (
     _fig8_mri,
 )
 from fusewise.reproduce._drawing import encode
-from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, load_result, run_trials
+from fusewise.reproduce._study import Outcomes, Study, StudyResult, load_result, run_trials
 from fusewise.support import InputError, finite_json, write_whole
 
 STUDIES: dict[str, Study] = {
@@ -40,7 +42,7 @@ STUDIES: dict[str, Study] = {
 PAGE, NUMBERS, TRIALS = "index.html", "numbers.json", "trials"
 
 #: The mark of each verdict, and its class in the style sheet.
-_MARKS = {"agrees": ("✓", "yes"), "agrees in part": ("◐", "part"), "differs": ("✗", "no")}
+MARKS = {"agrees": ("✓", "yes"), "agrees in part": ("◐", "part"), "differs": ("✗", "no")}
 
 
 @dataclass(frozen=True)
@@ -121,74 +123,23 @@ def _write(out: Path, sections: Mapping[str, Section]) -> None:
 
 def render(sections: Sequence[Section], images: Mapping[str, bytes]) -> str:
     """The page as HTML; `images` are the contents of the picture files."""
-    claims = [claim for section in sections for claim in section.found.claims]
-    style = files("fusewise.reproduce").joinpath("page.css").read_text("utf-8")
-    counts = ", ".join(f"{v} {sum(c.verdict == v for c in claims)}" for v in _MARKS)
-    contents = "".join(
-        f'<li><a href="#{section.study.name}">{_title(section.study)}</a> <span aria-hidden="true">'
-        + " ".join('<span class="{1}">{0}</span>'.format(*_MARKS[c.verdict]) for c in section.found.claims)
-        + "</span></li>"
-        for section in sections
+    folder = files("fusewise.reproduce")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The paper, rerun</title><style>{style}</style></head>\n<body><main>"
-        "<h1>The paper, rerun</h1>"
-        "<p>Poddar and Jacob, <cite>Clustering of Data with Missing Entries using Non-convex Fusion Penalties</cite>: "
-        "figures made again with Fusewise, each claim beside what was measured. "
-        f"Of {len(claims)} claims: {counts}. Verdicts are computed from the numbers.</p>"
-        f"<nav aria-label='Figures'><ul>{contents}</ul></nav>\n"
-        + "".join(_section(section.study, section.found, section.quick, images) for section in sections)
-        + "</main></body></html>\n"
+    claims = [claim.verdict for section in sections for claim in section.found.claims]
+    page = environment.from_string(folder.joinpath("page.html").read_text("utf-8")).render(
+        sections=sections,
+        counts={verdict: claims.count(verdict) for verdict in MARKS},
+        marks=MARKS,
+        sources={name: _source(name, content) for name, content in images.items()},
+        version=fusewise.__version__,
+        style=Markup(folder.joinpath("page.css").read_text("utf-8")),
     )
+    return str(page)
 
 
-def _title(study: Study) -> str:
-    return f"Figure {study.name.removeprefix('fig')}: {escape(study.title)}"
-
-
-def _section(study: Study, found: StudyResult, quick: bool, images: Mapping[str, bytes]) -> str:
-    size = (
-        "the quick run, with fewer and smaller trials than in the paper"
-        if quick
-        else "the full run, with as many trials as in the paper or more"
-    )
-    command = f"fusewise reproduce {study.name}" + (" --quick" if quick else "")
-    return (
-        f'<section aria-labelledby="{study.name}"><h2 id="{study.name}">{_title(study)}</h2>'
-        f'<p class="soft">{escape(study.settings)} This is {size}: <code>{command}</code>, '
-        f"Fusewise {fusewise.__version__}.</p>"
-        + _table("claims", ("The paper", "Measured", "Verdict"), map(_claim, found.claims))
-        + "".join(_figure(picture, images[picture.file]) for picture in found.pictures)
-        + "".join(
-            f"<details><summary>{escape(table.title)}</summary>"
-            + _table("numbers", table.headings, ("".join(f"<td>{escape(c)}</td>" for c in row) for row in table.rows))
-            + "</details>"
-            for table in found.tables
-        )
-        + "</section>\n"
-    )
-
-
-def _table(kind: str, headings: Sequence[str], rows: Iterable[str]) -> str:
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in headings)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
-def _claim(claim: Claim) -> str:
-    mark, kind = _MARKS[claim.verdict]
-    why = f'<span class="why">{escape(claim.why)}</span>' if claim.why else ""
-    return (
-        f"<td>{escape(claim.paper)}</td><td>{escape(claim.measured)}{why}</td>"
-        f'<td class="verdict {kind}">{mark} {claim.verdict}</td>'
-    )
-
-
-def _figure(picture: Picture, content: bytes) -> str:
-    kind, text = "svg+xml" if picture.file.endswith(".svg") else "png", escape(picture.caption)
-    source = f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-    return f'<figure><div><img src="{source}" alt="{text}"></div><figcaption>{text}</figcaption></figure>'
+def _source(name: str, content: bytes) -> str:
+    """A picture as an address that holds it."""
+    kind = "svg+xml" if name.endswith(".svg") else "png"
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

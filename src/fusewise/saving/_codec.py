@@ -33,7 +33,7 @@ from fusewise.automatic import (
     Stability,
     Units,
 )
-from fusewise.fusion import FIDELITIES, PENALTIES, FusionPath, Parameterised, Solution
+from fusewise.fusion import FIDELITIES, PENALTIES, FusionPath, ObjectiveTerm, Solution
 from fusewise.kernels import Values
 from fusewise.observations import (
     BoundedEntries,
@@ -67,7 +67,7 @@ RECORDS = _by_name(
 )  # fmt: skip
 
 #: Penalties and fidelities, saved by their parameters.
-PARAMETERISED: dict[str, type[Parameterised]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
+TERMS: dict[str, type[ObjectiveTerm]] = _by_name(*PENALTIES.values(), *FIDELITIES.values())
 
 #: Estimators, saved by their parameters and fitted attributes; registered by ``saveable``.
 ESTIMATORS: dict[str, type[BaseEstimator]] = {}
@@ -130,7 +130,7 @@ class Encoder:
         name = type(value).__name__
         if type(value) is RECORDS.get(name):
             parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
-        elif type(value) is PARAMETERISED.get(name):
+        elif type(value) is TERMS.get(name):
             parts = value.get_params(deep=False)
         elif type(value) is ESTIMATORS.get(name):
             parameters = value.get_params(deep=False)
@@ -186,8 +186,8 @@ class Decoder:
             made = RECORDS[name](**self._parts(name, tree.get("parts"), {f.name for f in fields}, needed))
             verify(made)
             return made
-        if name in PARAMETERISED:
-            kind = PARAMETERISED[name]
+        if name in TERMS:
+            kind = TERMS[name]
             return kind(**self._parts(name, tree.get("parts"), set(kind._get_param_names()), set()))
         if not ESTIMATORS:
             raise ValueError("no estimator has been imported: use fusewise.load, or import fusewise.estimators first")

@@ -43,47 +43,26 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
 def written_together(targets: Sequence[Path], *, replace: bool) -> Iterator[dict[Path, Path]]:
     """Yield a temporary path for each target; all files move to their targets if the block ends without an error.
 
-    If a move fails, what was there is restored. A process that is killed while it moves files leaves each of them as it
-    was or new, never half of it; and a temporary folder (``STAGE``) beside them, which can be deleted.
-
-    Without `replace`, a file that is there at the end is a FileExistsError.
+    A process that is killed while it moves files leaves each of them as it was or new, never half of it; and a
+    temporary folder (``STAGE``) beside them, which can be deleted. Without `replace`, a file that is there at the end
+    is a FileExistsError.
     """
     with ExitStack() as stack:
         stages: dict[Path, Path] = {}
         for folder in dict.fromkeys(target.parent for target in targets):
             stage = TemporaryDirectory(prefix=STAGE, dir=folder, ignore_cleanup_errors=True)
             stages[folder] = Path(stack.enter_context(stage))
-            for part in ("new", "old"):
-                (stages[folder] / part).mkdir()
-        drafts = {target: stages[target.parent] / "new" / target.name for target in targets}
+        drafts = {target: stages[target.parent] / target.name for target in targets}
         yield drafts
         for draft in drafts.values():
             with draft.open("rb+") as file:
                 os.fsync(file.fileno())
-        with ExitStack() as undo:
-            for target, draft in drafts.items():
-                _move(draft, target, stages[target.parent] / "old" / target.name, replace, undo)
-            undo.pop_all()
-
-
-def _move(draft: Path, target: Path, old: Path, replace: bool, undo: ExitStack) -> None:
-    """Move a file to its target; `undo` gets what restores the old one."""
-    if replace and target.exists():
-        try:
-            os.link(target, old)
-        except OSError:  # a file system without hard links
-            os.replace(target, old)
-        undo.callback(os.replace, old, target)
-        os.replace(draft, target)
-        return
-    try:
-        os.link(draft, target)  # fails if the target exists, which os.rename does only on Windows
-    except OSError as error:
-        if target.exists():
-            message = f"{str(target)!r} was written by another program meanwhile, and is kept"
-            raise FileExistsError(f"{message}: choose another name, or delete the file and try again") from error
-        os.replace(draft, target)
-    undo.callback(target.unlink)
+        there = next((target for target in targets if target.exists()), None)
+        if there is not None and not replace:
+            message = f"{str(there)!r} was written by another program meanwhile, and is kept"
+            raise FileExistsError(f"{message}: choose another name, or delete the file and try again")
+        for target, draft in drafts.items():
+            os.replace(draft, target)
 
 
 @contextmanager

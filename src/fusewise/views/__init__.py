@@ -1,7 +1,7 @@
 """Presentation of results: what a fitted model found, read once, and shown as sentences, plots and the report.
 
 The modules, in the order in which a result goes through them: ``_columns`` (the user's table), ``_findings`` (the
-result as arrays), ``_contrasts``, ``_effects`` and ``_rules`` (what sets clusters apart), ``_certainty``,
+result as arrays), ``_contrasts`` and ``_rules`` (what sets clusters apart), ``_certainty``,
 ``_sentences`` and ``_description`` (in words), ``_trees``, ``_layouts`` and ``_profile`` (what is drawn), ``_plots``
 and ``_canvas`` (plots), ``_payload`` and ``_report`` (the page).
 """
@@ -9,9 +9,8 @@ and ``_canvas`` (plots), ``_payload`` and ``_report`` (the page).
 from fusewise.views._canvas import COLOURS, colour
 from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
 from fusewise.views._columns import columns_of_file, columns_of_reading
-from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts
+from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts, Effect
 from fusewise.views._description import Description, card, description_text
-from fusewise.views._effects import Effect
 from fusewise.views._findings import Findings, TableOrigin, read_findings
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._plots import (

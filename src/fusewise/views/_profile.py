@@ -12,8 +12,7 @@ from scipy.stats import chi2, rankdata
 
 from fusewise.kernels import Index, Labels, Real
 from fusewise.views._columns import TableColumn
-from fusewise.views._contrasts import LEAST_VALUES, enough
-from fusewise.views._effects import LEVEL, holm
+from fusewise.views._contrasts import LEAST_VALUES, LEVEL, enough, holm
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings

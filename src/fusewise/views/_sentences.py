@@ -16,8 +16,7 @@ from fusewise.automatic import Choice, Cut, Stability, best_cut
 from fusewise.support import PlainRecord, counted, in_series, readable, readable_apart, some_of
 from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
-from fusewise.views._contrasts import LEAST_VALUES, Contrast
-from fusewise.views._effects import LEVEL
+from fusewise.views._contrasts import LEAST_VALUES, LEVEL, Contrast
 from fusewise.views._rules import ClusterRule, limit_word
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from fusewise.automatic._tree import MergeTree, join_heights, successors
 from fusewise.datasets import make_clusters
 from fusewise.observations import number_by_size
 from fusewise.views import read_findings
-from fusewise.views._effects import holm
+from fusewise.views._contrasts import holm
 from fusewise.views._layouts import fit_plane
 from fusewise.views._profile import chi_square, compare_missingness, profile_of
 from fusewise.views._trees import _cuts_below, branches_of
