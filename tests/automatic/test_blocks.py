@@ -35,18 +35,6 @@ def test_a_column_of_coin_tosses_changes_nothing(load, coins):
     assert adjusted_rand_score(fitted(X).labels_, fitted(tossed).labels_) > 0.97
 
 
-def test_two_values_mean_the_same_however_they_are_coded(coins):
-    X, _ = load_wine(return_X_y=True)
-    flag = coins.copy()
-    flag[:59] = 1  # of one class all have it
-    codings = [flag, flag == 1, 3 - 2.5 * flag, pd.Categorical(np.where(flag, "yes", "no")), np.where(flag, "b", "a")]
-    frames = [pd.DataFrame(X[:, :5]).set_axis(list("abcde"), axis=1).assign(flag=each) for each in codings]
-    first, *others = [fitted(frame).labels_ for frame in frames]
-    assert len(set(first)) > 1
-    for labels in others:
-        np.testing.assert_array_equal(labels, first)
-
-
 def test_the_mean_of_two_values_is_a_centre(coins):
     X = np.column_stack([np.random.default_rng(0).normal(size=150) + 9 * (np.arange(150) < 70), coins[:150]])
     model = fitted(X)
