@@ -57,16 +57,6 @@ def test_the_short_route_agrees_with_the_full_recursion(M, K):
         assert theory.eta0(math.log(beta), M, K, log=True) == pytest.approx(full, abs=1e-11)
 
 
-def test_the_remainder_keeps_an_upper_bound():
-    """Where the sum is cut, what is added must cover what was left out."""
-    for M, K, beta in ((200, 4, 0.99), (240, 6, 0.97), (220, 3, 0.999)):
-        loss = -math.log(beta)
-        for depth in (3, 20, 60):
-            cut = compositions._log_leading(M, K, loss, depth)
-            tail = compositions._log_remainders(M, K, loss)[depth]
-            assert np.logaddexp(cut, tail) >= compositions._log_mixed(M, K, loss)
-
-
 def test_eta0_approx_bounds_eta0_where_its_condition_holds():
     for M in [*range(2, 40), 75, 150, 400]:
         limit = 0.0 if M == 2 else 1 / (M - 1) - 2 / (M - 2) * math.log(M - 1)
