@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -31,7 +32,8 @@ def test_a_worker_that_dies_changes_nothing(tmp_path, table):
     whole = FusionClustering(random_state=1).fit(table)
     mark = tmp_path / "killed"
     X = da.from_array(table, chunks=(90, 8)).map_blocks(deadly, str(mark), dtype=float, meta=np.empty((0, 0)))
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
+    quick = dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    with quick, LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
         model = FusionClustering(random_state=1).fit(X)
         np.testing.assert_array_equal(np.asarray(model.labels_.compute()), whole.labels_)
     np.testing.assert_allclose(model.cluster_centers_, whole.cluster_centers_)
