@@ -53,7 +53,7 @@ def mixed(tmp_path_factory) -> Path:
 def story(mixed):
     """What ``fit --report`` prints, with and without ``--json``, and the page."""
     folder = mixed.parent / "out"
-    command = ["fit", str(mixed), "--report", "--out", str(folder)]
+    command = ["fit", str(mixed), "--report", "--no-stability", "--out", str(folder)]
     printed, said = (CliRunner().invoke(app, [*command, *more]).stdout for more in ([], ["--json", "--force"]))
     return Story(json.loads(said), printed, *page_of(folder / "report.html"), folder)
 
