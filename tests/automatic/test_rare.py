@@ -66,7 +66,7 @@ def test_a_group_smaller_than_asked_for_is_left_out_and_that_is_said(rng):
 
 def test_categories_have_no_rare_clusters_and_that_is_said(rng):
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": rng.choice(["x", "y", "z"], 2000), "b": rng.standard_normal(2000)})
+    frame = pandas.DataFrame({"a": rng.choice(["x", "y", "z"], 1600), "b": rng.standard_normal(1600)})
     model = FusionClustering().fit(frame)
     assert any("categories" in sentence for sentence in model.limits_)
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from cli_helpers import read, write
 
-from fusewise import FusionClustering, FusionImputer, PenalizedFusion, load
-from fusewise.penalties import H1
+from fusewise import FusionClustering, FusionImputer, load
 from fusewise.tables import read_table
 
 ROWS = 60
@@ -71,15 +70,6 @@ def test_the_command_finds_the_clusters_of_the_typed_frame(run, tmp_path, name):
     model = FusionClustering().fit(read_table(path, kinds=kinds).frame)
     assert model.labels_.tolist() == labels("out", ";" if name == "European" else ",")
     assert model.n_clusters_ > 1  # else every reading would agree
-
-
-@pytest.mark.parametrize("name", ["mixed", "ordered", "flags"])
-def test_so_does_the_papers_algorithm(run, tmp_path, name):
-    path, options, kinds = table_of(tmp_path, name)
-    paper = ("--no-standardize", "--sigma", "0.7", "--n-clusters", "3", "--partition", "labels.csv")
-    assert run("path", path, *paper, *options).code == 0
-    model = PenalizedFusion(penalty=H1(0.7), n_clusters=3).fit(read_table(path, kinds=kinds).frame)
-    assert labels(".") == model.labels_.tolist()
 
 
 @pytest.mark.parametrize("name", ["numbers", "mixed", "flags", "codes"])

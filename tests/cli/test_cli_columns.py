@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from cli_helpers import CENTERS, STEADY, read, write
 from typer.testing import CliRunner
@@ -73,24 +72,6 @@ def test_options_that_do_not_fit_the_table(run, tmp_path, wide, command, options
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
-def test_two_readings_are_asked_for(run, tmp_path):
-    (tmp_path / "t.csv").write_text("a;b\n1.234;1\n2.345;2\n8.000;8\n9.125;9\n")
-    ran = run("fit", "t.csv")
-    assert (ran.code, ran.out) == (2, "")
-    assert "'1.234' in column 'a', row 1 may mean 1.234 or 1234" in ran.err
-    assert "--decimal" in ran.err
-    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
-    assert run("fit", "t.csv", "--decimal", ",", "--json").json["columns"]["all"][0]["why"] == "1234 to 9125"
-
-
-def test_every_column_is_listed_up_to_forty(run, tmp_path, numbers):
-    X = np.hstack([np.nan_to_num(numbers[0], nan=2.0)] * 11)
-    out = run("fit", write(tmp_path / "t.csv", [f"c{j}" for j in range(44)], X), "--out", "one", *STEADY).out
-    assert all(f"c{j} " in out for j in range(40))
-    assert "c40 " not in out
-    assert "and 4 more columns (--json lists all)" in " ".join(out.split())
-
-
 def test_observed_cells_come_back_exactly_as_written(run, tmp_path, numbers):
     y = numbers[1]
     rng = np.random.default_rng(0)
@@ -131,29 +112,6 @@ def test_a_bad_cell_is_named_or_taken_as_missing(run, wide, model):
     assert read(Path("new_labels.csv"))["label"] == model
 
 
-def test_an_infinite_cell_too(run, wide, model):
-    lines = wide.read_text().splitlines()
-    lines[1] = "inf," + lines[1].partition(",")[2]
-    Path("new.csv").write_text("\n".join(lines))
-    assert "column 'a', row 1: inf is infinite" in run("predict", "m.fusewise", "new.csv").err
-    assert run("predict", "m.fusewise", "new.csv", "--on-error", "missing").code == 0
-    assert read(Path("new_labels.csv"))["label"] == model
-
-
-def test_predict_reads_the_table_as_fit_did(run, tmp_path, numbers):
-    """A word taken as missing, a level that looks like a marker: at the fit as in the same rows, predicted."""
-    X, y = np.nan_to_num(numbers[0], nan=1.0), numbers[1]
-    rows = [[*map(str, row), ["None", "one", "two"][k]] for row, k in zip(X, y, strict=True)]
-    rows[2][0] = "unknown"
-    path = write(tmp_path / "t.csv", [*"abcd", "bags"], rows)
-    ran = run("fit", path, "--save", "m.fusewise", "--out", "out", "--json", *STEADY)
-    assert [c["categories"] for c in ran.json["columns"]["encoded"]] == [["None", "one", "two"]]
-    ran = run("predict", "m.fusewise", path, "--json")
-    assert ran.code == 0, ran.err
-    assert ran.json["notes"] == []
-    assert read(Path("t_labels.csv"))["label"] == read(Path("out/labels.csv"))["label"]
-
-
 def test_numbers_in_another_unit_are_refused(run, tmp_path, numbers):
     y = numbers[1]
     shares = [f"{10 * (k + 1) + i % 3}%" for i, k in enumerate(y)]
@@ -178,38 +136,3 @@ def test_standard_input(tmp_path, monkeypatch, table):
     ran = CliRunner().invoke(app, ["fit", "-", "--quiet", *STEADY], input=table.read_bytes())
     assert ran.exit_code == 0, ran.stderr
     assert len(read(Path("stdin_fusewise/labels.csv"))["label"]) == 36
-
-
-def test_sheets_and_databases(run, tmp_path, numbers):
-    import sqlite3
-
-    frame = pd.DataFrame(numbers[0], columns=list("abcd"))
-    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
-        frame.to_excel(writer, sheet_name="first", index=False)
-        frame.to_excel(writer, sheet_name="second", index=False)
-    ran = run("fit", "t.xlsx")
-    assert ran.code == 2
-    assert "has 2 sheets ('first', 'second'): choose one with sheet= (--sheet)" in ran.err
-    assert run("fit", "t.xlsx", "--sheet", "second", "--json", *STEADY).json["clusters"] == 3
-    with sqlite3.connect(tmp_path / "t.db") as connection:
-        frame.to_sql("rows", connection, index=False)
-    assert run("impute", "t.db::rows").code == 0
-    assert Path("rows_completed.csv").exists()
-
-
-def test_a_table_of_codes_is_clustered_by_levels_and_predicted_alike(run, tmp_path):
-    rng = np.random.default_rng(0)
-    groups = rng.integers(2, size=120)
-    cells = (rng.random((120, 8)) < np.where(groups[:, None] == 1, 0.9, 0.1)).astype(int).astype(str)
-    cells[rng.random(cells.shape) < 0.1] = ""
-    names = [f"q{k}" for k in range(8)]
-    write(Path("votes.csv"), names, cells.tolist())
-    ran = run("fit", "votes.csv", "--out", "out", "--save", "m.fusewise", "--json")
-    assert ran.code == 0, ran.err
-    assert {column["kind"] for column in ran.json["columns"]["encoded"]} == {"flag"}
-    filled = read(Path("out/completed.csv"))
-    assert {cell for name in names for cell in filled[name]} == {"0", "1"}
-    assert run("predict", "m.fusewise", "votes.csv").code == 0
-    assert read(Path("votes_labels.csv"))["label"] == read(Path("out/labels.csv"))["label"]
-    told = run("fit", "votes.csv", "--out", "other", "--number", "q0", "--json")
-    assert told.json["columns"]["numbers"] == ["q0"]

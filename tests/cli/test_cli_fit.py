@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import csv
-import json
-import re
 import statistics
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +11,6 @@ from cli_helpers import CENTERS, SIZE, STEADY, read, write
 from sklearn.metrics import adjusted_rand_score
 
 import fusewise
-from fusewise import FusionClustering
-from fusewise.kernels import _compiling as compiling
 
 
 def test_writes_labels_completed_and_centers(run, table, numbers):
@@ -44,29 +37,6 @@ def test_observed_values_are_unchanged_and_missing_ones_are_filled_from_the_clus
     assert all(b == a for name in "abcd" for b, a in zip(before[name], after[name], strict=True) if b)
     away = np.abs(filled - CENTERS[y]) / np.ptp(CENTERS, axis=0)
     assert away[~seen].max() < 0.1
-
-
-def test_the_fit_is_the_library_s(run, table, numbers):
-    run("fit", table, "--out", "out", *STEADY)
-    model = FusionClustering(3).fit(numbers[0])
-    assert read(Path("out/labels.csv"))["label"] == [str(label) for label in model.labels_]
-
-
-def test_compiling_is_shown_and_no_part_of_the_time_of_the_fit(run, table, monkeypatch):
-    fit = FusionClustering.fit
-
-    def first_run(self, X, y=None, **options):
-        compiling._watch._on_start(None)  # as Numba tells it
-        time.sleep(1.1)
-        compiling._watch._on_end(None)
-        return fit(self, X, y, **options)
-
-    monkeypatch.setattr(FusionClustering, "fit", first_run)
-    begin = time.perf_counter()
-    ran = run("fit", table, "--json", *STEADY)
-    assert ran.json["compiling_seconds"] >= 1.1
-    assert ran.json["seconds"] <= time.perf_counter() - begin - ran.json["compiling_seconds"]
-    assert "s more, on the first run only" in run("fit", table, "--force", *STEADY).out
 
 
 def test_mixed_columns_are_recognised_and_said(run, mixed):
@@ -129,25 +99,6 @@ def test_labels_none_makes_the_class_a_feature(run, mixed):
     assert "species" in [column["name"] for column in encoded]
 
 
-def test_dropped_columns_are_not_used(run, table):
-    ran = run("fit", table, "--drop", "a", "--drop", "c", "--json")
-    assert ran.json["columns"]["numbers"] == ["b", "d"]
-    assert list(read(Path("table_fusewise/completed.csv"))) == ["a", "b", "c", "d"]
-
-
-def test_rows_with_nothing_observed_are_named_and_labelled_minus_one(run, tmp_path, numbers):
-    rows = [[f"s{i}", *row] for i, row in enumerate(numbers[0])]
-    rows[5][1:] = [float("nan")] * 4
-    ran = run("fit", write(tmp_path / "t.csv", ["id", *"abcd"], rows), "--out", "out", "--json")
-    assert read(Path("out/labels.csv"))["label"][5] == "-1"
-    assert "(s5)" in ran.json["notes"][0]
-
-
-def test_confidence_is_written(run, table):
-    run("fit", table, "--out", "default")
-    assert all(0 < float(value) <= 1 for value in read(Path("default/labels.csv"))["confidence"])
-
-
 def test_without_outliers_every_row_has_a_cluster(run, tmp_path, numbers):
     rows = np.vstack([numbers[0], [[1e6, -1e6, 1e3, 1e4]], [[np.nan] * 4]])
     path = write(tmp_path / "t.csv", "abcd", rows)
@@ -156,13 +107,6 @@ def test_without_outliers_every_row_has_a_cluster(run, tmp_path, numbers):
     ran = run("fit", path, "--out", "without", "--no-outliers", "--json")
     assert "-1" not in read(Path("without/labels.csv"))["label"]
     assert "assigned to the likeliest cluster" in ran.json["notes"][0]
-
-
-def test_summary_says_what_matters(run, mixed):
-    out = run("fit", mixed, *STEADY, "--out", "out").out
-    for words in ("36 rows × 7 columns", "species", "used only to score the result", "adjusted Rand index 1.000",
-                  "3 values", "not used", "out/labels.csv"):  # fmt: skip
-        assert words in " ".join(out.split()), words
 
 
 def test_names_are_not_read_as_markup(run, mixed):
@@ -235,28 +179,3 @@ def test_open_writes_the_report_and_opens_it(run, table, tmp_path, monkeypatch):
     assert page.exists()
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     assert "no browser was found" in run("fit", table, "--open", "--quiet", "--force").err
-
-
-def test_the_page_completes_the_table_as_the_file_does(run, mixed, tmp_path):
-    """The cells that the page would save are those of completed.csv."""
-    pytest.importorskip("jinja2")
-    from fusewise.views._payload import KINDS
-
-    assert run("fit", mixed, "--report").code == 0
-    folder = tmp_path / f"{mixed.stem}_fusewise"
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', (folder / "report.html").read_text())
-    rows = json.loads(found[1])["rows"]
-    with open(folder / "completed.csv", newline="") as file:
-        written = list(csv.DictReader(file))
-    assert len(written) == len(rows["names"])
-    for column in rows["columns"]:
-        if column["name"] not in written[0]:
-            assert column["name"] == "day (days since 2020-01-01)"
-            continue
-        packed = column["values"]
-        cells = np.frombuffer(base64.b64decode(packed["bytes"]), KINDS[packed["kind"]])
-        texts = [line[column["name"]] for line in written]
-        if "levels" in column:
-            assert [column["levels"][cell] for cell in cells] == texts
-        else:
-            np.testing.assert_allclose(cells, [float(text) for text in texts], rtol=1e-6)

@@ -48,14 +48,6 @@ def test_missing_values_are_counted_and_unused_columns_left_alone(run, mixed):
     assert f"not filled {ran.json['left']} missing values, in columns that are not used" in out
 
 
-def test_the_table_itself_is_never_replaced(run, table):
-    before = table.read_text()
-    ran = run("impute", table, "--out", table, "--force")
-    assert ran.code == 2
-    assert "would overwrite the input file" in ran.err
-    assert table.read_text() == before
-
-
 @pytest.mark.parametrize("command", ["impute", "fit"])
 def test_filled_cells_are_in_the_range_and_on_the_grid(run, tmp_path, command):
     random = np.random.default_rng(0)

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from cli_helpers import read, write
+from cli_helpers import read
 from typer.testing import CliRunner
 
 import fusewise
@@ -75,24 +74,3 @@ def test_stability_is_computed_by_itself_where_that_is_quick(table, tmp_path, mo
     assert not Path("out/stability.csv").exists()
     ran = CliRunner().invoke(app, ["fit", str(table), "--out", "other", "--no-stability"])
     assert "fitted again" not in ran.output
-
-
-def test_clusters_without_gaps_are_called_so(run, tmp_path):
-    rng = np.random.default_rng(0)
-    strip = np.column_stack([rng.uniform(0, 10, 400), rng.uniform(0, 1, 400)])
-    apart = rng.normal(size=(400, 2)) + np.repeat([[0.0, 0.0], [12.0, 12.0]], 200, axis=0)
-    said = []
-    for name, X in (("strip", strip), ("apart", apart)):
-        ran = run("fit", write(tmp_path / f"{name}.csv", ["a", "b"], X.round(4)), "--n-clusters", "2", "--json")
-        said.append(" ".join(ran.json["limits"]))
-    assert "There is no gap between clusters 0 and 1" in said[0]
-    assert "no gap" not in said[1]
-
-
-def test_a_report_without_rows(run, mixed):
-    pytest.importorskip("jinja2")
-    assert run("fit", mixed, "--out", "out", "--report", "--no-rows").code == 0
-    page = Path("out/report.html").read_text("utf-8")
-    names = read(Path("out/labels.csv"))["sample"]
-    assert not [name for name in names if re.search(rf"\\b{re.escape(name)}\\b", page)]
-    assert "This page contains no rows" in page

@@ -76,14 +76,6 @@ def test_the_file_is_what_is_printed(run, table, options):
     assert lams == sorted(set(lams))
 
 
-def test_the_choice_is_marked(run, table):
-    out = run("path", table, "--sigma", "0.5", "--n-clusters", "3").out
-    marked = [line for line in out.splitlines() if "◀ chosen" in line]
-    assert len(marked) == 1
-    assert marked[0].split()[1] == "3"
-    assert "table_path.csv" in out
-
-
 def test_a_picture(run, table):
     pytest.importorskip("matplotlib")
     assert run("path", table, "--picture", "p.png", "--out", "p.csv").code == 0

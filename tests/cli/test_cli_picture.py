@@ -10,20 +10,8 @@ import pytest
 from rich.console import Console
 
 from fusewise import FusionClustering
-from fusewise.cli._terminal import DOTS, HEIGHT, in_colour, picture, rasterize, sign
+from fusewise.cli._terminal import HEIGHT, in_colour, picture, rasterize
 from fusewise.views import read_findings
-
-
-def test_corners():
-    points = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=float)
-    dots, clusters = rasterize(points, np.arange(4), 5, 3)
-    assert clusters[-1, 0] == 0  # up is up
-    assert clusters[-1, -1] == 1
-    assert clusters[0, 0] == 2
-    assert clusters[0, -1] == 3
-    assert (clusters == -2).sum() == 11
-    assert dots[0, 0] == DOTS[0, 0]
-    assert dots[-1, -1] == DOTS[3, 1]
 
 
 def test_every_point_has_its_dot_and_every_cell_its_commonest_cluster():
@@ -86,10 +74,6 @@ def test_no_color_and_poor_terminals_are_respected(monkeypatch):
     monkeypatch.delenv("NO_COLOR")
     poor = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     assert not in_colour(Console(file=poor, force_terminal=True, color_system="standard"))
-
-
-def test_signs():
-    assert [sign(k) for k in (-1, 0, 9, 10, 35, 36)] == [".", "0", "9", "a", "z", "+"]
 
 
 def test_fit_shows_it(run, table):

@@ -7,17 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli_helpers import STEADY, read, write
+from cli_helpers import read, write
 
-import fusewise
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 
 
-@pytest.fixture(params=["default", "plain"])
-def fitted(request, run, mixed):
+@pytest.fixture
+def fitted(run, mixed):
     """A model of the mixed table, and the labels it found."""
-    options = STEADY if request.param == "plain" else ()
-    assert run("fit", mixed, "--save", "m.fusewise", "--out", "out", *options).code == 0
+    assert run("fit", mixed, "--save", "m.fusewise", "--out", "out").code == 0
     return read(Path("out/labels.csv"))
 
 
@@ -71,21 +69,6 @@ def test_a_row_without_its_name_gets_its_number(run, mixed, fitted):
     assert read(Path("t_labels.csv"))["sample"][:2] == ["1", "s01"]
 
 
-def test_an_infinite_entry_is_named(run, mixed, fitted):
-    rewrite(mixed, "t.csv", lambda columns: columns | {"a": [*columns["a"][:2], "inf", *columns["a"][3:]]})
-    ran = run("predict", "m.fusewise", "t.csv")
-    assert ran.code == 2
-    assert "column 'a', row 3: inf is infinite; leave unknown values empty" in ran.err
-
-
-def test_one_row_is_enough(run, mixed, fitted):
-    lines = mixed.read_text().splitlines()
-    Path("t.csv").write_text("\n".join([lines[0], lines[9]]))
-    assert run("predict", "m.fusewise", "t.csv").code == 0
-    found = read(Path("t_labels.csv"))
-    assert (found["sample"], found["label"]) == ([fitted["sample"][8]], [fitted["label"][8]])
-
-
 def test_what_does_not_match_is_taken_as_missing_and_said(run, mixed, fitted):
     rewrite(mixed, "t.csv", lambda c: {n: ["mauve"] * len(v) if n == "colour" else v for n, v in c.items() if n != "b"})
     ran = run("predict", "m.fusewise", "t.csv", "--json")
@@ -98,12 +81,6 @@ def test_what_does_not_match_is_taken_as_missing_and_said(run, mixed, fitted):
     assert read(Path("t_labels.csv")) == read(Path("holes_labels.csv"))
 
 
-def test_a_row_with_nothing_observed(run, mixed, fitted):
-    rewrite(mixed, "t.csv", lambda c: {n: ["" if n != "sample" else w for w in v] for n, v in c.items()})
-    assert run("predict", "m.fusewise", "t.csv").code == 0
-    assert set(read(Path("t_labels.csv"))["label"]) == {"-1"}
-
-
 @pytest.mark.parametrize(("change", "message"), [
     (lambda c: {"x": c["a"], "sample": c["sample"]}, "has none of the model's columns: 'a', 'b', 'c', 'd'"),
     (lambda c: c | {"a": ["much"] * len(c["a"])}, "column 'a', row 1: 'much' is not a number (and 35 more cells)"),
@@ -114,24 +91,6 @@ def test_tables_that_do_not_fit_the_model(run, mixed, fitted, change, message):
     assert ran.code == 2
     assert message in ran.err
     assert not Path("t_labels.csv").exists()
-
-
-def test_results_are_replaced_only_by_force(run, mixed, fitted):
-    assert run("predict", "m.fusewise", mixed, "--out", "l.csv").code == 0
-    before = Path("l.csv").read_text()
-    Path("l.csv").write_text("mine")
-    ran = run("predict", "m.fusewise", mixed, "--out", "l.csv")
-    assert (ran.code, Path("l.csv").read_text()) == (2, "mine")
-    assert run("predict", "m.fusewise", mixed, "--out", "l.csv", "--force").code == 0
-    assert Path("l.csv").read_text() == before
-    ran = run("fit", mixed, "--out", "other", "--save", "m.fusewise")
-    assert (ran.code, Path("other").exists()) == (2, False)
-
-
-def test_the_saved_model_opens_in_python(run, table, numbers):
-    run("fit", table, "--save", "m.fusewise", "--out", "out")
-    labels = fusewise.load("m.fusewise").predict(pd.DataFrame(numbers[0], columns=list("abcd")))
-    assert [str(label) for label in labels] == read(Path("out/labels.csv"))["label"]
 
 
 @pytest.mark.filterwarnings("ignore::fusewise.DataWarning")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli_helpers import STEADY, write
+from cli_helpers import write
 
 import fusewise.cli
 from fusewise.cli import main
@@ -31,29 +30,11 @@ def test_as_a_module(module):
     assert ran.stdout == f"fusewise {fusewise.__version__}\n"
 
 
-def test_fit(tmp_path, table):
-    ran = fusewise_command("fit", table, *STEADY, "--out", tmp_path / "out", "--json")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert json.loads(ran.stdout)["clusters"] == 3
-
-
 def test_mistakes_exit_with_2_and_no_traceback(tmp_path):
     ran = fusewise_command("fit", tmp_path / "no.csv")
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.endswith("no.csv' does not exist\n")
-
-
-@pytest.mark.parametrize("name", ["typer", "rich"])
-def test_without_its_libraries(name, monkeypatch, capsys):
-    for module in [m for m in sys.modules if m.startswith("fusewise.cli.") or m.partition(".")[0] == name]:
-        monkeypatch.delitem(sys.modules, module)
-        monkeypatch.delattr(fusewise.cli, module.rpartition(".")[2], raising=False)
-    monkeypatch.setitem(sys.modules, name, None)  # what makes `import` fail
-    with pytest.raises(SystemExit) as exit_:
-        main(["--version"])
-    assert exit_.value.code == 2
-    assert f'needs typer and rich, but {name} is not installed: pip install "fusewise[cli]"' in capsys.readouterr().err
 
 
 def test_handlers_of_signals_are_those_of_before(capsys):
@@ -62,38 +43,6 @@ def test_handlers_of_signals_are_those_of_before(capsys):
     with pytest.raises(SystemExit):
         main(["--version"])
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-
-
-class Without:
-    """A finder that finds nothing of some libraries."""
-
-    def __init__(self, *names):
-        self.names = names
-
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in self.names:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-@pytest.fixture
-def without(monkeypatch):
-    """Make libraries impossible to import, as if they had not been installed."""
-
-    def block(*names):
-        for module in [m for m in sys.modules if m.partition(".")[0] in names]:
-            monkeypatch.delitem(sys.modules, module)
-        monkeypatch.setattr(sys, "meta_path", [Without(*names), *sys.meta_path])
-
-    return block
-
-
-def test_only_binary_tables_need_pandas(run, tmp_path, table, without):
-    (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    without("pandas", "matplotlib")
-    assert run("fit", table).code == 0
-    ran = run("fit", "t.parquet")
-    assert ran.code == 2
-    assert 'reading Parquet files needs pandas: pip install "fusewise[cli]"' in ran.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")

@@ -31,14 +31,6 @@ def test_plan_agrees_with_the_library(run):
     assert chances == sorted(chances)
 
 
-def test_plan_in_plain_words(run):
-    out = " ".join(run(*PLAN, "--observed", "0.5", "--target", "0.9").out.split())
-    assert "3 clusters of 200 points each, 50 features, 50% of the entries observed." in out
-    assert "A recovery guarantee of 90% needs" in out
-    assert "100% certain" in out
-    assert "90% over 99.9%" in out  # only complete data make it certain
-
-
 def test_plan_without_a_promise_says_why(run):
     ran = run(*PLAN[:-4], "--kappa", "1.5", "--coherence", "2")
     assert ran.code == 0

@@ -53,7 +53,7 @@ def test_the_plain_step_never_raises_it_without_any_check(penalty):
         for fidelity, lam in itertools.product((Quadratic(), Box(0.5), Ball(0.4)), (0.01, 1.0)):
             problem = (whole := posed(X, lam, penalty, fidelity)).problem
             U = start(whole, "mean")
-            for _ in range(4):
+            for _ in range(3):
                 before = objective(X, U, lam, penalty, fidelity)
                 weighted = problem.weigh(U)
                 moves = [average(problem, weighted, U)]
@@ -72,7 +72,7 @@ def test_every_iterate_is_feasible(fidelity, kind):
         problem = (whole := posed(X, 1.0, penalty, fidelity)).problem
         first = start(whole, init)
         assert violation(X, first, fidelity) <= 1e-9
-        for iterations in (1, 2, 3, 5, 20, 60):
+        for iterations in (1, 3, 20):
             centers = descend(problem, first, max_iter=iterations, tol=0).centers
             assert violation(X, centers, fidelity) <= 1e-9
 

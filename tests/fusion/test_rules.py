@@ -1,4 +1,4 @@
-"""The rules along the paper's path, on paths made by hand."""
+"""The rule for sigma, on tables whose distances are known."""
 
 import numpy as np
 import pytest

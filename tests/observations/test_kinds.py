@@ -123,15 +123,6 @@ class TestReading:
             assert held.take(np.arange(3)).dtype == np.float32
             assert as_table(held) is held
 
-    def test_what_does_not_fit_is_refused_before_it_is_made(self, monkeypatch):
-        monkeypatch.setattr("fusewise.observations._checks.available_memory", lambda: 900)
-        X = numbers()
-        for held in (table("sparse", X), table("streamed", X)):
-            with pytest.raises(MemoryError, match=r"needs 2.16 KiB of memory \(41 x 6 numbers\), but 900 B are free"):
-                held.dense()
-        with pytest.raises(MemoryError, match="41 x 6"):
-            as_entries(stored(X))
-
     @pytest.mark.usefixtures("small_blocks")
     def test_infinity_is_refused_where_it_stands(self):
         X = numbers()

@@ -9,14 +9,12 @@ import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
-from dask.multiprocessing import remote_exception
 from distributed import Client, LocalCluster
 from typer.testing import CliRunner
 
-from fusewise.cli import _parts as parts_fit
 from fusewise.cli import _parts as schedulers
 from fusewise.cli._app import app
-from fusewise.tables import InputError, _rereading, parts_of, read_table, stem_of
+from fusewise.tables import InputError, _rereading, parts_of, read_table
 
 
 @pytest.fixture
@@ -82,13 +80,6 @@ class TestFiles:
         whole, parts = read_table(tmp_path / f"whole.{kind}"), read_table(tmp_path / "parts")
         pd.testing.assert_frame_equal(parts.frame, whole.frame)
         assert parts.names.tolist() == whole.names.tolist()
-
-    def test_names_of_results(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "sales").mkdir()
-        for name in ("sales/a.csv", "part-1.csv", "1.csv"):
-            (tmp_path / name).write_text("a\n1\n")
-        assert [stem_of(path) for path in ("sales", "part-*.csv", "*.csv")] == ["sales", "part", "parts"]
 
     def test_a_file_whose_name_looks_like_a_pattern_is_a_file(self, tmp_path):
         (tmp_path / "a[1].csv").write_text("a,b\n1,2\n2,3\n")
@@ -203,21 +194,6 @@ class TestSchedulers:
         assert f"has labels of other parts ({gone.name})" in err
         assert {file.name: file.read_bytes() for file in (tmp_path / "o/labels").iterdir()} == before
 
-    def test_a_part_that_vanishes_after_it_was_listed(self, people, run, tmp_path, monkeypatch):
-        written(people, tmp_path / "parts", "parquet", 3)
-        read = _rereading.read_sample
-        gone = sorted((tmp_path / "parts").iterdir())[1]
-
-        def vanishing(*given):
-            gone.unlink()
-            return read(*given)
-
-        monkeypatch.setattr(parts_fit, "read_sample", vanishing)
-        code, _, err = run("fit", "parts", "--scheduler", "synchronous")
-        assert code == 2
-        assert err.strip() == f"fusewise: file {str(gone)!r} does not exist"
-        assert not (tmp_path / "parts_fusewise").exists()
-
     def test_a_local_cluster_listens_on_this_machine_alone(self):
         psutil = pytest.importorskip("psutil")
         with schedulers.local_cluster(1):
@@ -225,13 +201,6 @@ class TestSchedulers:
             open_ = [place for process in ours for place in process.net_connections("inet") if place.status == "LISTEN"]
         assert len(open_) > 1
         assert {place.laddr.ip for place in open_} == {"127.0.0.1"}
-
-    def test_without_dask(self, people, run, tmp_path, monkeypatch):
-        written(people, tmp_path / "parts", "csv")
-        monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-        code, _, err = run("fit", "parts", "--scheduler", "threads")
-        assert code == 2
-        assert 'pip install "fusewise[dask]"' in err
 
     def test_a_part_that_disagrees_is_named(self, people, run, tmp_path, monkeypatch):
         monkeypatch.setattr(_rereading, "SAMPLED_PARTS", 2)  # the first and the last
@@ -244,12 +213,6 @@ class TestSchedulers:
         assert "part-9.csv': column 'height', row 8: 'tall' is not a number" in err
         assert len(err.splitlines()) == 1
         assert not (tmp_path / "out").exists()
-
-    def test_the_traceback_of_another_process_is_left_out(self):
-        error = remote_exception(InputError("part 3 is damaged"), "File ...")
-        assert "Traceback" in str(error)
-        with pytest.raises(InputError, match=r"^part 3 is damaged$"), parts_fit._reporting():
-            raise error
 
 
 class TestPartReader:
@@ -279,13 +242,3 @@ class TestPartReader:
             reader(paths[2])
         assert len(reader(paths[3])) == 0
         assert (reader(paths[3]).dtypes == reader.header_frame.dtypes).all()
-
-    def test_new_answers_and_dates_are_read_as_in_the_sample(self, tmp_path):
-        header = "q,when,n\n"
-        rows = "".join(f"{1 + k % 4},{1 + k % 28}/{1 + k % 12}/2020,{k}.5\n" for k in range(60))
-        reader, paths = self.read(tmp_path, header + rows, header + "5,2/1/2020,1.5\n2.0,,2.5\n")
-        found = reader(paths[1])
-        assert found["q"].tolist() == ["5", "2"]
-        assert found["q"].cat.categories.tolist() == ["1", "2", "3", "4", "5"]
-        assert found.columns.tolist() == ["q", "when (days since 2020-01-01)", "n"]  # the second of January
-        assert found.iloc[:, 1].fillna(-1).tolist() == [1, -1]

@@ -14,12 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client
-from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.observations import DaskTable
-from fusewise.observations import _dask as dask_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 
@@ -79,46 +77,9 @@ class TestAsInMemory:
         agrees(model, in_memory, X)
         assert model.observations_.shape == (360, 8)
 
-    @pytest.mark.usefixtures("in_turn")
-    def test_with_blocks_of_several_kinds(self):
-        rng = np.random.default_rng(0)
-        whole = np.repeat(10 * np.arange(3), 40)[:, None] + rng.integers(3, size=(120, 4))
-        parts = [whole[:40].astype(np.int32), whole[40:80].astype(np.float32), whole[80:].astype(bool) * whole[80:]]
-        X = da.concatenate([da.from_array(part, chunks=20) for part in parts])
-        X = da.map_blocks(
-            lambda block, block_id: block.astype([np.int16, np.float32][block_id[0] % 2]), X, dtype=X.dtype
-        )
-        empty = da.from_array(np.full((30, 4), np.nan), chunks=30)
-        X = da.concatenate([empty, X.rechunk({1: -1})])
-        model = FusionClustering().fit(X)
-        assert model.labels_.compute()[:30].tolist() == [-1] * 30
-        np.testing.assert_array_equal(model.labels_.compute(), FusionClustering().fit(X.compute()).labels_)
-
-    @pytest.mark.usefixtures("in_turn")
-    def test_confidence_up_to_the_grid_of_tails(self, table, in_memory):
-        rng = np.random.default_rng(0)
-        far = np.where(rng.random((12, 8)) < 0.3, np.nan, rng.normal(0.5, 2, size=(12, 8)))
-        both = np.vstack([table, far])
-        X = da.from_array(both, chunks=(90, 8))
-        whole, model = (FusionClustering(random_state=1).fit(each) for each in (both, X))
-        assert (whole.labels_ < 0).sum() > 10
-        np.testing.assert_allclose(model.confidence_.compute(), whole.confidence_, atol=0.013)
-        np.testing.assert_allclose(model.predict_confidence(X).compute(), whole.confidence_, atol=0.013)
-
 
 @pytest.mark.usefixtures("in_turn")
 class TestFrames:
-    def test_numbers(self, table, in_memory):
-        names = list("abcdefgh")
-        X = dd.from_pandas(pd.DataFrame(table, columns=names), npartitions=4)
-        model = FusionClustering(random_state=1).fit(X)
-        agrees(model, in_memory, X)
-        assert model.labels_.divisions == X.divisions
-        assert model.labels_.name == "label"
-        assert model.feature_names_in_.tolist() == names
-        with pytest.raises(ValueError, match="feature names should match"):
-            model.predict(X.rename(columns={"a": "z"}))
-
     def test_levels_of_all_partitions(self, frame):
         frame = frame.sort_values("colour").set_axis(frame.index)  # a partition has only some of the levels
         own = [frame[begin : begin + 75] for begin in range(0, 300, 75)]
@@ -131,19 +92,6 @@ class TestFrames:
         np.testing.assert_array_equal(found, whole.labels_)
         assert found.index.equals(frame.index)
         np.testing.assert_allclose(model.predict_proba(X).compute(), whole.probabilities_, atol=1e-8)
-
-    def test_categories_that_partitions_do_not_share(self):
-        rng = np.random.default_rng(0)
-        parts = [
-            pd.DataFrame({"x": rng.normal(size=60) + 9 * k, "kind": pd.Categorical(rng.choice(levels, 60))})
-            for k, levels in enumerate([["a", "b"], ["c"], ["b", "d"]])
-        ]
-        X = dd.from_map(lambda part: part, parts, meta=parts[0].iloc[:0].astype({"kind": "object"}))
-        model = FusionClustering(random_state=1).fit(X)
-        assert model.encoder_.features == ("x", "kind=a", "kind=b", "kind=c", "kind=d")
-        whole = FusionClustering(random_state=1).fit(pd.concat(parts).astype({"kind": "object"}))
-        # Clusters of one size may be numbered in another order.
-        assert adjusted_rand_score(model.labels_.compute(), whole.labels_) == 1
 
     def test_filled_with_the_dtypes_and_the_index_that_came_in(self, frame):
         X = dd.from_pandas(frame, npartitions=3)
@@ -175,26 +123,6 @@ class TestImputer:
 
 @pytest.mark.usefixtures("in_turn")
 class TestWhatTravels:
-    def test_nothing_of_the_length_of_the_table_comes_back(self, monkeypatch):
-        came = []
-
-        def compute(tasks, _compute=dask_blocks.compute):
-            found = _compute(tasks)
-            came.append(len(pickle.dumps(found)))
-            return found
-
-        for module in (dask_blocks, "fusewise.observations._dask"):
-            monkeypatch.setattr(*((module, "compute") if module is dask_blocks else (f"{module}.compute",)), compute)
-        largest = []
-        for n in (40_000, 120_000):
-            rng = np.random.default_rng(0)
-            X = da.from_array(rng.normal(size=(n, 2)) + 20 * rng.integers(2, size=(n, 1)), chunks=(n // 10, 2))
-            came.clear()
-            assert FusionClustering(random_state=1).fit(X).n_clusters_ == 2
-            assert 3 <= len(came) <= 6  # passes: statistics, samples, rows that no cluster explains, numbers of rows
-            largest.append(max(came))
-        assert largest[1] < 1.1 * largest[0]
-
     def test_the_model_is_part_of_the_graph_once(self, table, in_memory):
         model = FusionClustering(random_state=1).fit(da.from_array(table, chunks=(100, 8)))
         own = len(cloudpickle.dumps(model._found.labeller))
@@ -204,15 +132,6 @@ class TestWhatTravels:
             sizes.append(len(cloudpickle.dumps(dict(model.predict(X).__dask_graph__()))))
         assert sizes[1] - sizes[0] < 86 * own / 4
         assert len(cloudpickle.dumps(model)) > 5 * own  # the model itself, with the sample of its fit, is not sent
-
-    def test_one_thread_for_each_task(self, table):
-        from fusewise.kernels._compiling import n_threads
-
-        before = n_threads()
-        source = dask_blocks.DaskBlocks.of(da.from_array(table, chunks=(100, 8)))
-        with dask.config.set(scheduler="threads", num_workers=4):
-            assert dask_blocks.compute(source.each(lambda block, number: n_threads())) == (1,) * 4
-        assert n_threads() == before
 
 
 @pytest.mark.usefixtures("in_turn")
@@ -230,18 +149,6 @@ class TestSavingAndRefusals:
         imputer = FusionImputer(random_state=1).fit(X)
         imputer.save(tmp_path / "i.fusewise")
         np.testing.assert_allclose(fusewise.load(tmp_path / "i.fusewise").transform(table), imputer.transform(table))
-
-    def test_a_saved_model_of_a_frame_with_categories(self, tmp_path, frame):
-        model = FusionClustering(random_state=1).fit(dd.from_pandas(frame, npartitions=3))
-        model.save(tmp_path / "m.fusewise")
-        again = fusewise.load(tmp_path / "m.fusewise")
-        np.testing.assert_array_equal(again.predict(frame), model.labels_.compute())
-
-    def test_an_error_names_the_block(self, table):
-        X = table.copy()
-        X[205, 3] = np.inf
-        with pytest.raises(ValueError, match=r"block 2 of 4, from 0: Input X contains infinity: at row 5, column 3"):
-            FusionClustering().fit(da.from_array(X, chunks=(100, 8)))
 
     def test_what_needs_all_rows_says_so(self, table):
         X = da.from_array(table, chunks=(100, 8))

@@ -14,7 +14,7 @@ from fusewise.reproduce import (
     _fig7_wine,
     _fig8_mri,
 )
-from fusewise.reproduce._drawing import TRIANGLE, designed_pair, projected, triangle_centers
+from fusewise.reproduce._drawing import TRIANGLE, designed_pair, triangle_centers
 from fusewise.reproduce._study import Outcomes
 
 
@@ -37,12 +37,15 @@ class TestTables:
         mu = max(50 * np.abs(gap).max() ** 2 / np.linalg.norm(gap) ** 2 for gap in gaps)
         assert mu == pytest.approx(case["mu0"], rel=0.1)
 
-    def test_plane_is_that_of_the_largest_variance(self):
-        rng = np.random.default_rng(0)
-        table = rng.normal(size=(200, 4)) * [0.1, 5.0, 0.2, 2.0] + 7
-        shown = projected(table, table)
-        assert np.sort(shown.std(axis=0)) == pytest.approx(np.sort(table.std(axis=0))[-2:], rel=0.02)
-        assert np.abs(shown.mean(axis=0)).max() < 1e-5
+
+def outcomes(study, result, fractions=None):
+    """Those of a quick run whose trials give `result` for their settings, at some of its fractions observed."""
+    trials = [trial for trial in study.plan(True) if fractions is None or trial.settings["p0"] in fractions]
+    results = ({name: np.asarray(value) for name, value in result(trial.settings).items()} for trial in trials)
+    return Outcomes(trials, list(results))
+
+
+MAP = {"points": np.zeros((3, 2)), "centers": np.zeros((3, 2)), "truth": np.arange(3)}
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
@@ -122,24 +125,18 @@ class TestFigure4:
 
     @pytest.mark.parametrize(("failed", "verdicts"), [(0.5, "differs"), (0.0, "agrees")])
     def test_verdicts_follow_the_simulations(self, failed, verdicts):
-        trials = _fig4_guarantees.STUDY.plan(True)
-        made_up = [{"failed": np.array(failed)} for _ in trials]
-        claims = _fig4_guarantees.report(Outcomes(trials, made_up)).claims
+        claims = _fig4_guarantees.report(outcomes(_fig4_guarantees.STUDY, lambda _: {"failed": failed})).claims
         assert [claim.verdict for claim in claims[3:]] == [verdicts] * 3
 
 
 class TestFigure5:
     @staticmethod
-    def outcomes(rate):
-        trials = _fig5_success.plan(True)
-        made_up = [
-            {"success": np.array(rate(trial.settings)), "kappa": np.array(0.4), "mu0": np.array(2.0)}
-            for trial in trials
-        ]
-        return Outcomes(trials, made_up)
+    def report(rate):
+        result = lambda settings: {"success": rate(settings), "kappa": 0.4, "mu0": 2.0}  # noqa: E731
+        return _fig5_success.report(outcomes(_fig5_success, result))
 
     def test_rates_that_dominate(self):
-        found = _fig5_success.report(self.outcomes(lambda settings: 1.0))
+        found = self.report(lambda settings: 1.0)
         assert [claim.verdict for claim in found.claims] == ["agrees"] * 3
         assert len(found.tables[0].rows) == 50
         assert {row[-1] for row in found.tables[0].rows} == {"both"}
@@ -148,7 +145,7 @@ class TestFigure5:
         def rate(settings):
             return 0.0 if (settings["size"], settings["p0"]) == (25, 0.8) else 1.0
 
-        claim = _fig5_success.report(self.outcomes(rate)).claims[0]
+        claim = self.report(rate).claims[0]
         assert claim.verdict == "differs"
         assert "in 49 of 50 cells" in claim.measured
         assert "M = 25, p0 = 0.8: 0.00 < 1.00" in claim.measured
@@ -172,20 +169,8 @@ class TestFigure5:
 class TestFigure6:
     @staticmethod
     def outcomes(ari, fractions=(1.0, 0.8, 0.6, 0.4, 0.2)):
-        trials = [trial for trial in _fig6_simulated.plan(True) if trial.settings["p0"] in fractions]
-        maps = {name: np.zeros((3, 2)) for name in ("points", "centers")}
-        made_up = [
-            {
-                "ari": np.array(ari(t.settings)),
-                "bayes": np.array(1.0),
-                "share": np.array(0.5),
-                "n_clusters": np.array(3),
-            }
-            | {"truth": np.arange(3)}
-            | maps
-            for t in trials
-        ]
-        return Outcomes(trials, made_up)
+        plain = {"bayes": 1.0, "share": 0.5, "n_clusters": 3, **MAP}
+        return outcomes(_fig6_simulated, lambda settings: {"ari": ari(settings), **plain}, fractions)
 
     def test_all_as_the_paper_says(self):
         def ari(settings):
@@ -234,15 +219,12 @@ class TestFigure7:
         ],
     )
     def test_the_verdict_on_the_start_can_be_any(self, gain, expected):
-        trials = _fig7_wine.plan(True)
-        maps = {"points": np.zeros((3, 2)), "centers": np.zeros((3, 2)), "truth": np.arange(3)}
-        made_up = [
-            {way: np.full(8, 0.5 + gain[way] * (t.settings["start"] == "partial")) for way in gain}
-            if "start" in t.settings
-            else {"ari": np.array(1.0), "n_clusters": np.array(3), **maps}
-            for t in trials
-        ]
-        found = _fig7_wine.report(Outcomes(trials, made_up))
+        def result(settings):
+            if "start" not in settings:
+                return {"ari": 1.0, "n_clusters": 3, **MAP}
+            return {way: np.full(8, 0.5 + gain[way] * (settings["start"] == "partial")) for way in gain}
+
+        found = _fig7_wine.report(outcomes(_fig7_wine, result))
         assert found.claims[1].verdict == expected
         assert len(found.pictures) == 2
 

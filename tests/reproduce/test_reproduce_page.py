@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 
 import pytest
 
-import fusewise
 from fusewise.reproduce import STUDIES, StudyResult, reproduce
 from fusewise.reproduce._run import Section, render
 from fusewise.reproduce._study import Claim, Study, StudyTable
@@ -73,13 +72,6 @@ def test_text_is_escaped():
     assert not any(tag in ("b", "i", "h", "c") for tag, _ in reader.tags)
     for words in ("x < y", '"quoted"', "<i>", "<c>", "differs 1", "full run"):
         assert words in reader.text
-
-
-def test_each_figure_names_the_command_that_made_it():
-    sections = [Section(a_study(name), StudyResult([], []), quick) for name, quick in (("fig8", True), ("fig9", False))]
-    page = render(sections, {})
-    assert "quick run, with fewer and smaller trials than in the paper: <code>fusewise reproduce fig8 --quick" in page
-    assert f"<code>fusewise reproduce fig9</code>, Fusewise {fusewise.__version__}." in page
 
 
 def test_a_second_run_keeps_the_figures_of_the_first(tmp_path):

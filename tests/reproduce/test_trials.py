@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import trial_functions
 
-from fusewise.reproduce._study import Outcomes, Trial, load_result, run_trials, save_result
+from fusewise.reproduce._study import Trial, load_result, run_trials, save_result
 
 
 @pytest.fixture
@@ -89,13 +89,6 @@ class TestKeeping:
         (tmp_path / trial.file_name).write_bytes(content)
         assert load_result(trial, tmp_path) is None
 
-    def test_a_truncated_file_counts_as_missing(self, tmp_path, log):
-        (trial,) = squares(log, (4,))
-        save_result(trial, {"square": 16}, tmp_path)
-        path = tmp_path / trial.file_name
-        path.write_bytes(path.read_bytes()[:-30])
-        assert load_result(trial, tmp_path) is None
-
     def test_a_result_of_other_settings_counts_as_missing(self, tmp_path, log):
         one, two = squares(log, (1, 2))
         save_result(one, {"square": 1}, tmp_path)
@@ -115,21 +108,3 @@ class TestKeeping:
         with (tmp_path / trial.file_name).open("wb") as file:
             np.savez(file, identity=trial.identity, square=objects)
         assert load_result(trial, tmp_path) is None
-
-    def test_nothing_is_left_of_a_write_that_fails(self, tmp_path, log, monkeypatch):
-        def full(file, **arrays):
-            file.write(b"half")
-            raise OSError("no space left on device")
-
-        monkeypatch.setattr(np, "savez_compressed", full)
-        with pytest.raises(OSError, match="no space left"):
-            save_result(squares(log, (4,))[0], {"square": 16}, tmp_path)
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["log"]
-
-
-def test_outcomes_are_found_by_their_settings(log):
-    outcomes = Outcomes(squares(log, (2, 3)), [{"square": np.array(4)}, {"square": np.array(9)}])
-    assert outcomes.values("number") == [2, 3]
-    assert outcomes.mean("square") == 6.5
-    assert outcomes.mean("square", number=3) == 9
-    assert int(outcomes.one(number=2)["square"]) == 4

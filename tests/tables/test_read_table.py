@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import doctest
-import math
 
 import pandas as pd
 import pytest
 from table_files import FILES, REFUSED, File
 
 import fusewise.tables._reading
-from fusewise.tables import InputError, Kind, read_table
+from fusewise.tables import InputError, read_table
 
 
 def kind_of(values) -> str:
@@ -106,23 +105,6 @@ def test_a_suspicious_number_is_neither_changed_nor_hidden(tmp_path):
     assert reading.frame["age"].max() == 999
     assert [note for note in reading.notes if "999 (2 cells)" in note]
     assert not [note for note in read_table(path, missing=["999"]).notes if "999" in note]
-
-
-def test_the_kinds_are_those_of_the_interface():
-    names = ["number", "category", "ordered", "flag", "date", "identifier", "text", "constant", "empty", "label"]
-    assert list(Kind) == names
-
-
-def test_a_reading_is_frozen(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,2\n3,5\n")
-    reading = read_table(str(path))
-    with pytest.raises(AttributeError):
-        reading.notes = []
-    with pytest.raises(AttributeError):
-        reading.columns[0].kind = Kind.TEXT
-    assert reading.frame is reading.frame
-    assert math.isclose(reading.frame["y"].mean(), 3.5)
 
 
 def test_docstring_examples():

@@ -19,14 +19,6 @@ def sides(frame, labels, contrast):
     return values[member], values[~member]
 
 
-def test_every_cluster_and_column_once(described, frame):
-    for k, of in enumerate(described.contrasts.clusters):
-        assert sorted(contrast.name for contrast in of) == sorted(frame.columns)
-        assert {contrast.cluster for contrast in of} == {k}
-        separations = [contrast.separation for contrast in of]
-        assert separations == sorted(separations, reverse=True)
-
-
 def test_sides_are_pandas(described, frame):
     labels = described._findings.labels
     for contrast in (contrast for of in described.contrasts.clusters for contrast in of):

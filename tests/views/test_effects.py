@@ -20,14 +20,6 @@ def samples(request):
     return (x.round(request.param), y.round(request.param)) if request.param < 2 else (x, y)
 
 
-def test_cliffs_delta_is_mann_whitneys_u(samples):
-    x, y = samples
-    effect = effects.cliffs_delta(*counts_of(x, y))
-    u = stats.mannwhitneyu(x, y).statistic
-    assert effect.value == pytest.approx(2 * u / (len(x) * len(y)) - 1)
-    assert effect.parts == pytest.approx(((x[:, None] > y).mean(), (x[:, None] < y).mean()))
-
-
 def test_error_of_cliffs_delta_is_delongs(samples):
     """Var(A) = var(placements of x) / n + var(placements of y) / m, with placements by comparing every pair."""
     x, y = samples
@@ -72,37 +64,12 @@ def test_newcombes_own_example():
     assert (effect.low, effect.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
-def test_two_levels_have_one_effect():
-    """Cliff's delta of 0/1 is the difference in share; the largest gap and the total variation are its size."""
-    x, y = np.repeat([0.0, 1.0], [3, 9]), np.repeat([0.0, 1.0], [20, 10])
-    counts = counts_of(x, y)
-    assert effects.cliffs_delta(*counts).value == pytest.approx(effects.share_difference(9, 12, 10, 30).value)
-    assert effects.largest_gap(*counts)[0] == pytest.approx(9 / 12 - 10 / 30)
-    assert effects.total_variation(*counts) == pytest.approx(9 / 12 - 10 / 30)
-
-
-def test_largest_gap_is_kolmogorovs(samples):
-    x, y = samples
-    gap, at = effects.largest_gap(*counts_of(x, y))
-    scipys = stats.ks_2samp(x, y)
-    assert gap == pytest.approx(scipys.statistic)
-    limit = np.unique(np.concatenate([x, y]))[at]
-    assert abs((x <= limit).mean() - (y <= limit).mean()) == pytest.approx(gap)
-
-
 def test_p_value_of_the_gap():
     """Near SciPy's exact one for samples of a hundred."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(0.25, 1, 100), rng.normal(0, 1, 120)
     exact = stats.ks_2samp(x, y, method="exact")
     assert effects.gap_p_value(exact.statistic, 100, 120) == pytest.approx(exact.pvalue, rel=0.15)
-
-
-def test_total_variation_by_trying_every_set():
-    inside, outside = np.array([5, 1, 0, 4]), np.array([2, 6, 3, 9])
-    shares = inside / 10 - outside / 20
-    sets = [[j for j in range(4) if k >> j & 1] for k in range(16)]
-    assert effects.total_variation(inside, outside) == pytest.approx(max(shares[of].sum() for of in sets))
 
 
 def test_cramers_v_and_its_test():

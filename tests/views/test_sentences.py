@@ -136,18 +136,6 @@ def test_a_range_is_said_where_values_are_neither_higher_nor_lower():
     assert f"x0 from {low:.3g} to {high:.3g} {shares}".replace("-", "−") in said.apart
 
 
-def test_text_and_frame(described, frame):
-    text = repr(described)
-    assert text.startswith("3 clusters in 120 rows and 7 columns; ")
-    assert f"{frame.notna().to_numpy().mean():.1%} of the values observed" in text
-    for rule in described.rules:
-        assert str(rule) in " ".join(text.split())
-    table = described.to_frame()
-    assert len(table) == 3 * 7
-    assert table["separation"].between(0, 1).all()
-    assert "what sets it apart" in described._repr_html_()
-
-
 def test_one_cluster_is_explained():
     model = FusionClustering().fit(np.random.default_rng(0).normal(size=(120, 4)))
     described = model.describe()
@@ -202,14 +190,6 @@ def test_doubtful_rows_and_their_second_cluster():
         assert cluster.mean == pytest.approx(model.confidence_[model.labels_ == k].mean())
 
 
-def test_alternatives_carry_their_labels(described):
-    model = described._findings.model
-    data = described.certainty.as_dict()
-    assert [other["n_clusters"] for other in data["alternatives"]] == [o.n_clusters for o in model.alternatives()]
-    for shown, other in zip(data["alternatives"], model.alternatives(), strict=True):
-        np.testing.assert_array_equal(shown["labels"], other.labels)
-
-
 def test_the_plain_algorithm_has_no_confidence():
     X = np.random.default_rng(0).normal(size=(30, 2)) + np.repeat([[0.0], [20.0]], 15, axis=0)
     described = PenalizedFusion(0.3, penalty=H1(2.0)).fit(X).describe()
@@ -227,12 +207,6 @@ def test_clusters_without_a_gap_are_said_everywhere(gap, tmp_path):
     page = model.report(tmp_path / "p.html").read_text("utf-8")
     for said in (" ".join(model.limits_), " ".join(repr(model.describe()).split()), page):
         assert ("There is no gap between clusters 0 and 1" in said) == (gap < 3)
-
-
-def test_only_outliers():
-    described = PenalizedFusion(1e-6, penalty=H1(0.1)).fit(np.eye(4)).describe()
-    assert described.clusters == ()
-    assert "There is no cluster." in repr(described)
 
 
 def test_a_saved_model_describes_itself(described, tmp_path):

@@ -1,5 +1,7 @@
 """The Displays: what they draw, and where."""
 
+import json
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -21,13 +23,8 @@ from fusewise.views._canvas import COLOURS, MARKERS, SYMBOLS, colour, shape
 from fusewise.views._profile import compare_missingness, profile_of
 
 DISPLAYS = [
-    ClusterMapDisplay,
-    DendrogramDisplay,
-    FusionMapDisplay,
-    FusionPathDisplay,
-    MissingnessDisplay,
-    ProfileDisplay,
-]
+    ClusterMapDisplay, DendrogramDisplay, FusionMapDisplay, FusionPathDisplay, MissingnessDisplay, ProfileDisplay
+]  # fmt: skip
 
 
 def of_kind(ax, kind):
@@ -46,6 +43,7 @@ def test_display_contract(display, which, request):
     assert again is shown
     assert again.ax_ is not ax
     figure.canvas.draw()
+    json.loads(shown.to_plotly().to_json())  # what a notebook is sent
     with pytest.raises(NotFittedError):
         display.from_estimator(FusionClustering())
 
@@ -68,15 +66,12 @@ def test_path_marks_the_chosen_step(model):
     assert shown.artists_["groups"][0].get_ydata()[int(star.get_xdata()[0])] == model.n_clusters_
 
 
-def test_no_path(table):
+def test_nothing_to_draw(table):
     model = PenalizedFusion(0.01).fit(table)
     with pytest.raises(ValueError, match="no path to draw"):
         FusionPathDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="no tree to draw"):
         DendrogramDisplay.from_estimator(model)
-
-
-def test_no_cluster_no_profile(table):
     alone = PenalizedFusion(0.0, penalty="h1").fit(table)
     with pytest.raises(ValueError, match="no cluster to draw"):
         ProfileDisplay.from_estimator(alone)

@@ -4,18 +4,14 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.stats import chi2_contingency
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_selection import f_classif
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise import FusionClustering, FusionImputer, PenalizedFusion
-from fusewise.automatic._tree import MergeTree, join_heights, successors
-from fusewise.datasets import make_clusters
-from fusewise.observations import number_by_size
+from fusewise import FusionClustering, FusionImputer
+from fusewise.automatic._tree import MergeTree, successors
 from fusewise.views import read_findings
 from fusewise.views._contrasts import holm
 from fusewise.views._layouts import fit_plane
-from fusewise.views._profile import chi_square, compare_missingness, profile_of
+from fusewise.views._profile import chi_square, compare_missingness
 from fusewise.views._trees import _cuts_below, branches_of
 
 
@@ -52,11 +48,6 @@ def test_sample_holds_every_cluster(model):
         assert found.weights[kept == label].sum() == pytest.approx(np.count_nonzero(model.labels_ == label))
 
 
-def test_unfitted():
-    with pytest.raises(NotFittedError):
-        read_findings(FusionClustering())
-
-
 def test_trail_of_the_tree(model):
     found = read_findings(model)
     steps, choice = found.trail.steps, model.path_
@@ -77,21 +68,6 @@ def test_trail_of_the_path(plain):
     np.testing.assert_allclose(trail.steps[k].centers, found.plane.project(path.centers(k)))
     # The point taken is the one whose partition lasts longest.
     assert trail.steps[trail.chosen].criterion == np.nanmax([step.criterion for step in trail.steps])
-
-
-def test_no_path_no_trail(table):
-    found = read_findings(PenalizedFusion(0.01).fit(table))
-    assert found.trail.steps == ()
-    assert found.trail.chosen is None
-    assert branches_of(found) is None
-
-
-def test_join_heights_of_a_known_tree():
-    """Cuts of SciPy's tree into 6, 5, ..., 1 groups begin at the heights of its last five joins."""
-    rng = np.random.default_rng(1)
-    tree = linkage(rng.normal(size=(60, 2)), "average")
-    cuts = tuple(number_by_size(fcluster(tree, k, "maxclust")) for k in range(6, 0, -1))
-    np.testing.assert_allclose(join_heights(MergeTree(tree), cuts), tree[-6:, 2])
 
 
 def test_steps_below_the_first_candidate_are_cuts_of_the_tree():
@@ -123,39 +99,6 @@ def test_branches(model):
         assert join.left[0] < join.right[0]
 
 
-def test_branches_stand_for_all_rows(model):
-    assert sum(branches_of(read_findings(model, most_drawn=30)).sizes) == pytest.approx(75, abs=3)  # rounding
-
-
-def test_telling_is_eta_squared(model, table):
-    """F = (eta² / (K - 1)) / ((1 - eta²) / (n - K)), by scikit-learn, on the observed entries of each column."""
-    found = read_findings(model)
-    eta = profile_of(found).telling
-    for j in range(table.shape[1]):
-        rows = (model.labels_ >= 0) & ~np.isnan(table[:, j])
-        f = f_classif(table[rows, j : j + 1], model.labels_[rows])[0][0]
-        k, n = model.n_clusters_, rows.sum()
-        assert (eta[j] / (k - 1)) / ((1 - eta[j]) / (n - k)) == pytest.approx(f)
-
-
-def test_missing_values_of_a_profile():
-    X, y, _ = make_clusters(3, 20, 6, noise=0.02, random_state=0)
-    X[y == 1, 2] = np.nan
-    found = read_findings(FusionClustering().fit(X))
-    profile = profile_of(found)
-    empty = [(k, profile.shown[j]) for k, j in np.argwhere(np.isnan(profile.effects))]
-    unseen = [(k, j) for k in range(3) for j in range(6) if np.isnan(X[found.labels == k, j]).all()]
-    assert empty == unseen
-    assert [j for _, j in unseen] == [2]
-
-
-def test_profile_keeps_the_most_telling(model):
-    found = read_findings(model)
-    whole, some = profile_of(found), profile_of(found, most=2)
-    assert set(some.shown) == set(np.argsort(-whole.telling)[:2])
-    assert sorted(whole.shown) == list(range(6))
-
-
 def test_chi_square_is_scipys():
     rng = np.random.default_rng(2)
     totals = np.array([40.0, 25, 60])
@@ -163,14 +106,6 @@ def test_chi_square_is_scipys():
     for j, p in enumerate(chi_square(missing, totals)):
         counts = np.stack([missing[:, j], totals - missing[:, j]])
         assert p == pytest.approx(chi2_contingency(counts, correction=False).pvalue)
-
-
-def test_chi_square_where_there_is_nothing_to_test():
-    totals = np.array([10.0, 10])
-    assert np.isnan(
-        chi_square(np.array([[0.0, 10, 1], [0, 10, 0]]), totals)
-    ).all()  # nothing missing, nothing observed, too few
-    assert np.isnan(chi_square(np.array([[5.0]]), totals[:1])).all()  # one cluster
 
 
 def test_holm_by_its_definition():

@@ -81,8 +81,3 @@ def test_neighbours_stay_neighbours(most):
     away = cdist(places, places) + np.diag(np.full(180, np.inf))
     assert np.mean(groups[away.argmin(axis=1)] == groups) > 0.95
     np.testing.assert_array_equal(places, neighbour_layout(rows, start, most))
-
-
-def test_few_rows_stay_where_they_are():
-    start = np.arange(10.0).reshape(5, 2)
-    np.testing.assert_array_equal(neighbour_layout(np.eye(5), start), start)

@@ -8,12 +8,16 @@ import base64
 import itertools
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
 
 PATIENCE = 60  # seconds: a busy machine is no failure
 AGAIN = 15  # seconds after which a click that started no download is repeated: on a busy machine some go astray
@@ -71,6 +75,18 @@ class Tab:
             f"e.value = {json.dumps(text)}; for (const kind of ['input', 'change']) "
             "e.dispatchEvent(new Event(kind, { bubbles: true })); return true; })()"
         )
+
+    def places(self, labels):
+        """Where rows are on the screen: their markers in the map as SVG, which has them by cluster, below a legend."""
+        _, content = self.saved("#map-picture + .tools button:nth-child(1)")
+        root = ElementTree.fromstring(content)
+        clip = next(group for group in root.iter() if group.get("clip-path"))
+        moved = [e.get("transform") for e in clip.iter() if e.get("transform", "").startswith("translate")]
+        found = np.array([re.match(r"translate\(([\d.-]+) ([\d.-]+)\)", move).groups() for move in moved], dtype=float)
+        self.middle("#map-picture")
+        box = "document.getElementById('map-picture').getBoundingClientRect()"
+        left, top, height = self.js(f"[{box}.left, {box}.top, {box}.height]")
+        return found[np.argsort(np.argsort(labels, kind="stable"))] + [left, top - float(root.get("height")) + height]
 
 
 class ChromiumTab(Tab):

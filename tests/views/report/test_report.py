@@ -1,38 +1,22 @@
 """The report's file: what is in it, what never gets into it, and how it is written."""
 
-import base64
-import errno
 import html
 import json
-import os
 import re
 
 import numpy as np
 import pytest
-from report_helpers import NASTY_COLUMN, NASTY_ROW
-from sklearn.exceptions import NotFittedError
+from report_helpers import NASTY_COLUMN, NASTY_ROW, data_of, unpacked
 
 from fusewise import DataWarning, FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.penalties import H1
 from fusewise.theory import ClusterGeometry, success_probability
-from fusewise.views import Findings, TableOrigin, number_sentence, read_findings
 from fusewise.views import _report as making
 from fusewise.views import _sentences as words
-from fusewise.views._columns import columns_in_memory, columns_of_model
-from fusewise.views._payload import KINDS, packed_numbers, to_json
-from fusewise.views._report import guarantee_of, render, write_report
-from fusewise.views._trees import Step, Trail
-
-
-def data_of(path):
-    """The JSON in a page."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', path.read_text())[1])
-
-
-def unpacked(entry):
-    flat = np.frombuffer(base64.b64decode(entry["bytes"]), KINDS[entry["kind"]])
-    return flat.reshape(entry["shape"])
+from fusewise.views import number_sentence, read_findings
+from fusewise.views._payload import packed_numbers, to_json
+from fusewise.views._report import guarantee_of, write_report
 
 
 def cells_of(data):
@@ -45,13 +29,13 @@ def test_names_never_become_html(page_file, names, features):
     assert "<script>window" not in text
     assert NASTY_ROW not in text
     assert NASTY_COLUMN not in text
-    rows = data_of(page_file)["rows"]
+    rows = data_of(page_file.read_text())["rows"]
     assert rows["names"][0] == NASTY_ROW
     assert [column["name"] for column in rows["columns"]] == features
 
 
 def test_entries_travel_unchanged(page_file, table, model):
-    data = data_of(page_file)
+    data = data_of(page_file.read_text())
     drawn = np.delete(np.arange(len(table)), 5)  # row 5 has nothing observed
     seen = ~np.isnan(table[drawn])
     np.testing.assert_array_equal(np.where(seen, cells_of(data), np.nan), table[drawn].astype("f4"))
@@ -63,7 +47,7 @@ def test_units_are_the_users(table, model, tmp_path):
     """A table standardised before the fit is shown as it was."""
     shift, scale = np.arange(8.0), np.linspace(1, 9, 8)
     path = write_report(model, tmp_path / "r.html", units=(shift, scale))
-    shown = cells_of(data_of(path))[0]
+    shown = cells_of(data_of(path.read_text()))[0]
     seen = ~np.isnan(table[0])
     np.testing.assert_allclose(shown[seen], (table[0] * scale + shift)[seen].astype("f4"), rtol=1e-6)
 
@@ -80,7 +64,7 @@ def test_numbers_travel_in_few_bytes():
 
 @pytest.mark.parametrize("unit", [1e60, 1e-60])
 def test_entries_beyond_single_precision_travel_too(model, table, unit, tmp_path):
-    shown = cells_of(data_of(write_report(model, tmp_path / "r.html", units=(0.0, unit))))[0]
+    shown = cells_of(data_of(write_report(model, tmp_path / "r.html", units=(0.0, unit)).read_text()))[0]
     seen = ~np.isnan(table[0])
     np.testing.assert_allclose(shown[seen], table[0][seen] * unit)
 
@@ -124,23 +108,6 @@ def test_bad_places_are_named(model, tmp_path):
         model.report(tmp_path / "file" / "report.html")
 
 
-@pytest.mark.parametrize("old", [None, "the old report"])
-def test_full_disk_leaves_nothing(model, tmp_path, monkeypatch, old):
-    path = tmp_path / "report.html"
-    if old:
-        path.write_text(old)
-
-    def full(_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"report\.html.*No space left") as caught:
-        model.report(path, force=True)
-    assert caught.value.errno == errno.ENOSPC
-    assert [file.name for file in tmp_path.iterdir()] == ([path.name] if old else [])
-    assert not old or path.read_text() == old
-
-
 def test_names_of_files_that_are_no_unicode(model, tmp_path):
     """A file of a Latin-1 disk, and the command line that named it."""
     path = write_report(model, tmp_path / "r.html", title="caf\udce9.csv", command="fusewise fit 'caf\udce9.csv'")
@@ -151,11 +118,6 @@ def test_wrong_number_of_names(model, tmp_path):
     with pytest.raises(ValueError, match="names has 2 entries, but the model was fitted to 75"):
         model.report(tmp_path / "r.html", names=["a", "b"])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_unfitted(tmp_path):
-    with pytest.raises(NotFittedError):
-        FusionClustering().report(tmp_path / "r.html")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +137,7 @@ def test_every_kind_of_model(model, said, kind, tmp_path):
     X = X if kind is float else X * (1 + 0.5j)
     path = model.fit(X).report(tmp_path / "r.html")
     assert said in path.read_text()
-    data = data_of(path)
+    data = data_of(path.read_text())
     assert len(data["rows"]["columns"]) == (4 if kind is float else 8)
 
 
@@ -191,24 +153,6 @@ def test_the_rerun_line_reruns(tmp_path, monkeypatch):
     assert (tmp_path / "again.html").exists()
 
 
-def test_fingerprint_tells_tables_apart(model, table):
-    whole = making.fingerprint(read_findings(model))
-    other = table.copy()
-    other[0, np.flatnonzero(~np.isnan(table[0]))[0]] += 1e-12
-    with pytest.warns(DataWarning, match="observed"):
-        assert making.fingerprint(read_findings(FusionClustering().fit(other))) != whole
-
-
-def test_how_many_rows_were_searched_is_said():
-    """All, or a sample."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2)) + 9 * rng.integers(2, size=(300, 1))
-    assert len(making.convergence(read_findings(FusionClustering().fit(X)))) == 1
-    many = rng.normal(size=(5100, 2)) + 9 * rng.integers(2, size=(5100, 1))
-    (_, said) = making.convergence(read_findings(FusionClustering().fit(many)))
-    assert said.startswith("The clusters were found in a random sample of 5,000 rows out of 5,100;")
-
-
 def test_guarantee_is_that_of_the_theory():
     """On complete data all rows are measured, and the curve is success_probability."""
     X = np.repeat([[-1.0] * 30, [1.0] * 30], 20, axis=0) + np.random.default_rng(0).uniform(-0.1, 0.1, (40, 30))
@@ -219,41 +163,6 @@ def test_guarantee_is_that_of_the_theory():
     assert guarantee.curve
     for fraction, chance in guarantee.curve:
         assert chance == pytest.approx(float(success_probability(geometry, fraction)))
-
-
-def test_guarantee_by_a_sample_is_of_all_rows():
-    """Measured on fewer rows, the guarantee still counts every row, and says what was done."""
-    X, _, _ = make_clusters(2, 20, 30, noise=0.02, random_state=0)
-    found = read_findings(FusionClustering().fit(X))
-    guarantee = guarantee_of(found, most_measured=15)
-    assert guarantee.promise.sentences[0].startswith("2 clusters of 20 points each")
-    assert "15 of the 40 clustered rows" in guarantee.sentences[-1]
-
-
-def test_words_about_samples(model):
-    found = read_findings(model, most_drawn=40)
-    assert any(f"random sample of {len(found.drawn)} of the 74 rows" in note for note in words.drawn_sentences(found))
-    assert any("1 row has no observed value" in note for note in words.remarks(found))
-
-
-def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
-    """With as many steps as the default route ever has: 25 partitions, and cuts of the tree by 1.5 below them."""
-    rng = np.random.default_rng(0)
-    n, p, k = 20_000, 50, 25
-    labels = rng.integers(-1, k, n)
-    values, features = rng.normal(size=(n, p)), tuple(f"feature {j}" for j in range(p))
-    columns = columns_of_model(None, values, features)
-    found = Findings(
-        names=tuple(f"a name of a row {i}" for i in range(n)), features=features,
-        origin=TableOrigin(columns, columns_in_memory(columns)), values=values, labels=labels,
-        confidence=rng.uniform(0.9, 1, n), centers=rng.normal(size=(k, p)),
-        unit=np.ones(p), shift=np.zeros(p), scale=np.ones(p), shares=np.zeros(p, bool), drawn=np.arange(n),
-        completed=rng.normal(size=(n, p)), fused=rng.normal(size=(n, p)), path=model.path_, model=model,
-    )  # fmt: skip
-    counts = [*(int(n / 1.5**i) for i in range(17)), *range(25, 0, -1)]
-    steps = [Step(groups, groups, 1.0, 1.0) for groups in (rng.integers(0, count, n) for count in counts)]
-    found.__dict__["trail"] = Trail(tuple(steps), np.arange(n), 20, "criterion")
-    assert len(render(found, title="large", file="large.html").encode()) < 15e6
 
 
 def test_notebooks_show_the_result(table, model):

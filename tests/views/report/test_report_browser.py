@@ -1,10 +1,8 @@
 """The page in a real, headless Chromium, without a network: what it says, and that nothing of the table runs in it."""
 
 import json
-import re
 from itertools import pairwise
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,10 +10,8 @@ from browsers import ChromiumTab
 from report_helpers import NASTY_COLUMN, NASTY_ROW
 from scipy.spatial import cKDTree
 
-from fusewise import FusionClustering
-from fusewise.datasets import make_clusters
 from fusewise.views import _report as report
-from fusewise.views import read_findings, write_report
+from fusewise.views import read_findings
 
 
 @pytest.fixture(scope="module")
@@ -72,16 +68,6 @@ def test_slider_moves_change_the_picture(opened, model):
     assert cursors == sorted(cursors)
 
 
-def test_tree_follows_the_slider(opened, model):
-    last = len(read_findings(model).trail.steps) - 1
-    joined, apart = (opened.page.locator(f"#path-tree .{name}") for name in ("joined", "apart"))
-    go_to(opened, 0)
-    assert joined.count() == 0
-    go_to(opened, last)
-    assert joined.count() > 0
-    assert apart.count() == 0
-
-
 def test_slider_by_keyboard(opened):
     page = opened.page
     go_to(opened, 0)
@@ -94,41 +80,9 @@ def test_slider_by_keyboard(opened):
     opened.wait("document.getElementById('path-words').textContent.includes('chosen')")
 
 
-def test_play_goes_through_the_steps(opened, model):
-    last = len(read_findings(model).trail.steps) - 1
-    go_to(opened, last - 1)
-    opened.page.locator("#path-play").click()
-    assert opened.page.locator("#path-play").inner_text() == "Pause"
-    opened.wait(f"document.getElementById('path-picture').dataset.step === '{last}'")
-    opened.wait("document.getElementById('path-play').textContent === 'Play'")
-
-
-def test_a_click_on_the_criterion_goes_to_the_step(opened):
-    box = opened.page.locator("#path-criterion").bounding_box()
-    opened.page.locator("#path-criterion").click(position={"x": box["width"] - 10, "y": box["height"] / 2})
-    opened.wait("document.getElementById('path-slider').value === document.getElementById('path-slider').max")
-
-
-def on_screen(opened, found, row):
-    """Where a row of the map is on the screen: its marker in the map as SVG, in the order of clusters and rows."""
-    labels = found.labels[found.drawn]
-    order = np.lexsort((np.arange(len(labels)), labels))
-    _, content = opened.saved("#map-picture + .tools button:nth-child(1)")
-    root = ElementTree.fromstring(content)
-    clip = next(group for group in root.iter() if group.get("clip-path"))
-    places = [e.get("transform") for e in clip.iter() if e.get("transform", "").startswith("translate")]
-    x, y = map(
-        float, re.match(r"translate\(([\d.-]+) ([\d.-]+)\)", places[int(np.flatnonzero(order == row)[0])]).groups()
-    )
-    opened.middle("#map-picture")
-    box = opened.page.locator("#map-picture").bounding_box()
-    legend = float(root.get("height")) - box["height"]  # a file has the legend above the map
-    return box["x"] + x, box["y"] + y - legend
-
-
 def point_at(opened, found, row):
     """Move the pointer to a row of the map, and wait for its name (others may be said on the way)."""
-    x, y = on_screen(opened, found, row)
+    x, y = opened.places(found.labels[found.drawn])[row]
     opened.page.mouse.move(x - 60, y - 60)
     opened.page.mouse.move(x, y, steps=4)
     name = json.dumps(found.names[found.drawn[row]])
@@ -158,7 +112,7 @@ def test_hover_shows_the_row(opened, model, names, features, table):
 def test_click_keeps_the_row(opened, model, names, table):
     found = read_findings(model, names=names)
     row = lonely_row(found)
-    opened.page.mouse.click(*on_screen(opened, found, row))
+    opened.page.mouse.click(*opened.places(found.labels[found.drawn])[row])
     where = int(found.drawn[row])
     opened.wait(f"document.querySelector('#row h3')?.textContent === {json.dumps(names[where])}")
     (why,) = model.explain(table, rows=[where])
@@ -230,19 +184,6 @@ def test_without_scripts_the_tables_are_there(browser, page_file, model):
     rows = page.locator("#clusters table").first.locator("tbody tr")
     assert rows.count() == model.n_clusters_ + 1  # and the outliers
     context.close()
-
-
-def test_many_rows_still_answer(browser, tmp_path):
-    """Three thousand rows: hover still finds its row, and twelve clusters fold in the legend."""
-    X, _, _ = make_clusters(12, 260, 6, noise=0.1, random_state=0)
-    model = FusionClustering(n_clusters=12).fit(X)
-    found = read_findings(model)
-    opened = ChromiumTab(browser, write_report(model, tmp_path / "many.html"), 1280)
-    point_at(opened, found, lonely_row(found))
-    assert opened.js("document.querySelectorAll('#map-legend > button').length") == 10
-    assert opened.text("#map-legend summary") == "2 more"
-    assert opened.complaints == []
-    opened.close()
 
 
 @pytest.mark.parametrize(("low", "high", "texts"), [(2007, 2010, "2007 2008 2009 2010"), (0, 3, "0 1 2 3")])

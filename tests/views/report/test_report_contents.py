@@ -1,32 +1,23 @@
 """What a page shows, in which order, and what it keeps to itself."""
 
-import base64
-import json
-import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 from browsers import ChromiumTab
+from report_helpers import data_of, unpacked
 
 from fusewise import FusionClustering
 from fusewise.report import write_report
 from fusewise.views import read_findings, write_page
-
-DTYPES = {"f4": "<f4", "f8": "<f8", "u1": "u1", "i2": "<i2", "i4": "<i4"}
-
-
-def data_of(page):
-    """The JSON of a page."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
 def numbers_in(data):
     """All numbers of the JSON of a page, those in packed arrays too."""
     if isinstance(data, dict):
         if {"kind", "shape", "bytes"} == set(data):
-            yield from np.frombuffer(base64.b64decode(data["bytes"]), DTYPES[data["kind"]]).astype(float).tolist()
+            yield from unpacked(data).astype(float).ravel().tolist()
         else:
             for part in data.values():
                 yield from numbers_in(part)
@@ -132,18 +123,6 @@ def test_skewed_columns_are_drawn_on_a_scale_that_shows_them(patient_model, pati
     assert columns["income"]["soft"] > 0
     assert counts.max() < 0.25 * 113
     assert columns["a"]["soft"] == 0
-
-
-def test_a_category_with_many_levels_is_drawn_as_its_main_ones(tmp_path):
-    rng = np.random.default_rng(2)
-    k = np.repeat([0, 1], 100)
-    frame = pd.DataFrame({"a": 9.0 * k + rng.normal(size=200), "b": 9.0 * k + rng.normal(size=200)})
-    often = np.arange(1, 20) / np.arange(1, 20).sum()
-    frame["shop"] = pd.Categorical([f"shop {j:02d}" for j in rng.choice(19, 200, p=often)])
-    page = FusionClustering().fit(frame).report(tmp_path / "p.html").read_text("utf-8")
-    drawn = [name for name in data_of(page)["partitions"][0]["profile"]["features"] if name.startswith("shop")]
-    main = frame["shop"].value_counts().index[:5]
-    assert sorted(drawn) == sorted(f"shop={level}" for level in main)
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -6,10 +6,7 @@ Copies, paper and the tree by keyboard are in ``test_report_taken_along.py``.
 import csv
 import io
 import json
-import re
-import struct
 from importlib.resources import files
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -43,14 +40,6 @@ def listed(tab):
     return tab.js(CHOSEN)
 
 
-def box_of(tab, selector):
-    tab.middle(selector)
-    return tab.js(
-        f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); "
-        "return { x: b.left, y: b.top, width: b.width, height: b.height }; })()"
-    )
-
-
 def drag_mode(tab, mode):
     tab.js(f"document.querySelector('input[name=map-mode][value={mode}]').click()")
     tab.settle()
@@ -71,22 +60,10 @@ def test_nothing_is_cut_off_and_nobody_complains(tab):
     assert tab.complaints == []
 
 
-def places_on_screen(tab, found):
-    """Where each row is on the screen: its marker in the map as SVG, which has them by cluster, below a legend."""
-    _, content = tab.saved("#map-picture + .tools button:nth-child(1)")
-    root = ElementTree.fromstring(content)
-    clip = next(group for group in root.iter() if group.get("clip-path"))
-    moved = [e.get("transform") for e in clip.iter() if e.get("transform", "").startswith("translate")]
-    box = box_of(tab, "#map-picture")
-    places = np.array([re.match(r"translate\(([\d.-]+) ([\d.-]+)\)", move).groups() for move in moved], dtype=float)
-    corner = [box["x"], box["y"] - (float(root.get("height")) - box["height"])]
-    return places[np.argsort(np.argsort(found.labels, kind="stable"))] + corner
-
-
 @pytest.mark.parametrize("mode", ["box", "lasso"])
 def test_only_the_rows_inside_are_selected(tab, found, mode):
     """A shape in the midst of the rows: those to the left and right of it, above and below, are not selected."""
-    places = places_on_screen(tab, found)
+    places = tab.places(found.labels)
     low, high = np.quantile(places, [0.3, 0.75], axis=0).round() + 0.5
     inside = ((places > low) & (places < high)).all(axis=1)
     assert 0 < inside.sum() < 90
@@ -175,14 +152,10 @@ def test_a_click_counts_even_if_the_picture_is_drawn_again_while_the_button_is_d
     assert tab.text("#rows-words").startswith("90 rows selected")
 
 
-def test_leaves_have_the_names_of_the_rows(tab):
-    assert sorted(tab.texts("#table-picture .leaf")) == sorted(f"plant {i}" for i in range(90))
-
-
 def test_another_number_of_clusters(tab, plant_model, plants):
     """Labels, legend, tables, sheets and files follow the switch."""
     tab.click("input[name=partition][value='1']")
-    other = plant_model._others[0].labels
+    other = plant_model.alternatives()[0].labels
     assert len(tab.js("[...document.querySelectorAll('#map-legend button')].map((e) => e.textContent)")) == 2
     tab.click("#map-legend button:nth-child(2)")
     assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(other == 1)]
@@ -264,44 +237,6 @@ def test_centres_beside_what_was_observed(tab, plants, plant_model):
             assert float(cells[f"{name} (observed median)"]) == pytest.approx(mine[name].median(), rel=1e-6)
         share = (mine["soil"] == "clay").sum() / mine["soil"].notna().sum()
         assert float(cells["soil=clay (observed share)"]) == pytest.approx(share, abs=1e-6)
-
-
-def test_rules_as_files(tab, plants, plant_model, found):
-    """The Python file runs and finds the rows that its rule is said to find."""
-    _, content = tab.saved("button[data-export=python]")
-    space = {}
-    exec(content.decode(), space)
-    rows = [dict(row) for _, row in plants.iterrows()]
-    for k, rule in enumerate(found.rules):
-        met = np.array([space[f"is_cluster_{k}"](row) for row in rows])
-        assert (plant_model.labels_[met] == k).mean() == pytest.approx(rule.precision)
-    _, content = tab.saved("button[data-export=sql]")
-    assert content.decode().count("SELECT * FROM") == 3
-    _, content = tab.saved("button[data-export=rules]")
-    assert len(read_csv(content)) == 4
-
-
-def test_pictures_as_files(tab):
-    """A map as SVG with one marker for each row, and as PNG three times as large as on the screen, within limits."""
-    _, content = tab.saved("#map-picture + .tools button:nth-child(1)")
-    root = ElementTree.fromstring(content)
-    assert root.tag.endswith("svg")
-    moved = [e for e in root.iter() if e.get("transform", "").startswith("translate")]
-    assert len(moved) == 90 + 3  # and the legend
-    _, content = tab.saved("#map-picture + .tools button:nth-child(2)")
-    assert content.startswith(b"\x89PNG")
-    wide, _ = struct.unpack(">II", content[16:24])
-    assert wide == min(3000, 3 * tab.js("document.getElementById('map-picture').clientWidth"))
-
-
-def test_second_map(tab):
-    """Choosing it redraws the map and says what it shows."""
-    tab.settle()
-    before = tab.js("document.querySelector('#map-picture canvas').toDataURL()")
-    tab.click("input[name=map-kind][value=neighbours]")
-    tab.wait(f"document.querySelector('#map-picture canvas').toDataURL().length !== {len(before)}")
-    assert "Similar rows are side by side" in tab.text("#map-note")
-    tab.click("input[name=map-kind][value=components]")
 
 
 def test_map_by_keyboard(tab):
