@@ -200,4 +200,4 @@ def test_parts_are_listed_alike_and_say_what_is_not_used(laboratory):
     assert ran.exit_code == 0, ran.stderr
     shown = " ".join(ran.stdout.split())
     assert f"{sum(iron == '<0.05' for iron, _, _ in laboratory)} below 0.05" in shown
-    assert "entries with bounds count as missing for the clusters" in shown
+    assert "entries with bounds count as missing" in shown

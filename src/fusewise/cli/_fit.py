@@ -140,7 +140,7 @@ def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Prog
 @contextmanager
 def fitting(table: Reading, tell: Progress, *, outliers: bool = True) -> Iterator[list[str]]:
     """Yield a list for notes, which holds those on the table and, at the end of the block, its warnings."""
-    notes = [*table.notes, *_blank_notes(table, outliers), *half_known_notes(table)]
+    notes = [*table.notes, *_blank_notes(table, outliers)]
     with warnings.catch_warnings(record=True) as caught, listening(tell), announcing(tell):
         warnings.simplefilter("always")
         yield notes
@@ -152,12 +152,6 @@ def fitting(table: Reading, tell: Progress, *, outliers: bool = True) -> Iterato
 def _blank_notes(table: Reading, outliers: bool) -> list[str]:
     blank = table.blank_rows
     return [f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})"] if len(blank) else []
-
-
-def half_known_notes(table: Reading) -> list[str]:
-    """What the clusters do not know of entries that are known in part."""
-    notes = ["entries with bounds count as missing for the clusters"] if table.upper is not None else []
-    return notes + (["errors of entries do not change the clusters"] if table.error is not None else [])
 
 
 def blank_note(number: int, outliers: bool) -> str:
@@ -495,8 +489,8 @@ def run_impute(path: Path, out: Path, estimator: FusionClustering, *, asked: Rea
         found = cluster(table, estimator, impute=True, tell=tell)
         tell("writing")
         write_csv(places[out], complete(table, found.encoder, found.completed), table.dialect, safe=safe_csv)
-    used = {column.name: column.values for column in table.used}
-    filled = sum(int(np.isnan(values).sum()) for values in used.values())
+    used = {column.name: column.absent for column in table.used}
+    filled = sum(int(absent.sum()) for absent in used.values())
     left = sum(cell is None for name, cells in table.cells.items() if name not in used for cell in cells)
     imputer: Any = found.imputer
     return Imputation(found, filled, left, str(imputer.fill_), dict(imputer.held_out_error_), out)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from fusewise import FusionClustering
-from fusewise.cli._fit import Outputs, blank_note, half_known_notes, unmet_notes
+from fusewise.cli._fit import Outputs, blank_note, unmet_notes
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._summary import cluster_list, column_list, columns_data, facts, headline
 from fusewise.cli._terminal import Terminal, print_below
@@ -251,7 +251,9 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
             estimator.encoder_ = None if estimator.encoder_ is None else encoder
             save(estimator, places[saved], extra=as_extra(sample))
     table, known = estimator.observations_, sample.labels_column
-    said = [*notes, *sample.notes, *half_known_notes(sample)]
+    said = [*notes, *sample.notes]
+    if sample.half_known:
+        said.append("in a table in parts, entries with bounds count as missing, and errors are not used")
     if table.n_seen < table.shape[0]:
         said.append(blank_note(table.shape[0] - table.n_seen, estimator.outliers))
     if known is not None:

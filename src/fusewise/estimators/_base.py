@@ -129,6 +129,8 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
 
     #: What each parameter may be; others are checked where they are used.
     _parameters: ClassVar[dict[str, Rule]] = {}
+    #: Whether the method uses what a file says of entries that are known in part.
+    _takes_half_known: ClassVar[bool] = False
 
     encoder_: FrameEncoder | None
 
@@ -181,7 +183,7 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
         """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read.
 
         Levels of categories are those of rows that count; with `extend`, new ones are added to those known. `half` are
-        the error, lower and upper of half-known entries.
+        the error, lower and upper of half-known entries; a file may say them, too.
         """
         fewest = min_rows or (2 if reset else 1)
         if is_dask(X):
@@ -196,6 +198,8 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
         if self.encoder_ is None:
             table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=fewest)
         self._record_columns(X, reset=reset)
+        if isinstance(X, Reading) and self._takes_half_known:
+            half = X.half_known | half
         if self.encoder_ is None:
             return half_known(table, **{name: of_features(each, name, X, None) for name, each in half.items()})
         if extend:

@@ -109,6 +109,7 @@ class FusionClustering(ClusteringEstimator):
     1
     """
 
+    _takes_half_known = True
     _parameters: ClassVar = {
         "n_clusters": Maybe(COUNT),
         "min_cluster_size": Maybe(COUNT),
@@ -296,6 +297,8 @@ class FusionClustering(ClusteringEstimator):
         summary, before = self._so_far(), vars(self).get("encoder_")
         try:
             table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None)
+            if isinstance(table, Entries) and table.inexact.any():
+                raise InputError("partial_fit takes exact and missing entries only: fit to all rows, or drop the bounds")
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
             now = self.encoder_
             if summary is not None and before is not None and now is not None and now is not before:

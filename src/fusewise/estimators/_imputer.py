@@ -83,6 +83,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     True
     """
 
+    _takes_half_known = True
     _parameters: ClassVar = {"n_clusters": Maybe(COUNT), "min_cluster_size": Maybe(COUNT), "semi_supervised": Flag()}
 
     _rules: ClassVar = COMMON | {

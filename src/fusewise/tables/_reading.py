@@ -180,6 +180,12 @@ class Reading:
         return None if bounds is None else np.where(np.isnan(bounds), np.inf, bounds)
 
     @property
+    def half_known(self) -> dict[str, Floats]:
+        """Those of ``error``, ``lower`` and ``upper`` that the file has."""
+        known = {"error": self.error, "lower": self.lower, "upper": self.upper}
+        return {name: each for name, each in known.items() if each is not None}
+
+    @property
     def _is_bounded(self) -> bool:
         halves = [column.half for column in self.used if column.half is not None]
         return any((half.lower > -np.inf).any() or (half.upper < np.inf).any() for half in halves)
