@@ -41,7 +41,7 @@ def timed(X: np.ndarray, lams: np.ndarray, penalty: Penalty, tol: float, merge: 
         stamps.append(time.process_time())
         return solution.conclude(*args)
 
-    with patch("fusewise.fusion._path.conclude", conclude):
+    with patch("fusewise.fusion._fuse.conclude", conclude):
         path = fusion_path(X, lams=lams, penalty=penalty, n_neighbors=NEIGHBORS, tol=tol, merge=merge)
     return path, stamps
 

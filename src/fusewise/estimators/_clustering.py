@@ -298,7 +298,7 @@ class FusionClustering(ClusteringEstimator):
         try:
             table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None)
             if isinstance(table, Entries) and table.inexact.any():
-                raise InputError("partial_fit takes exact and missing entries only: fit to all rows, or drop the bounds")
+                raise InputError("partial_fit takes exact and missing entries only: use fit for entries with bounds")
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
             now = self.encoder_
             if summary is not None and before is not None and now is not None and now is not before:

@@ -1,9 +1,18 @@
 """The paper's method: penalties, fidelities, one loop that never raises the objective, and paths along lam."""
 
 from fusewise.fusion._fidelity import FIDELITIES, Ball, Box, Fidelity, Quadratic, as_fidelity
-from fusewise.fusion._fuse import Settings, fuse, lam_without_effect
+from fusewise.fusion._fuse import (
+    FusionPath,
+    Settings,
+    choose_sigma,
+    cut_to,
+    fuse,
+    fusion_path,
+    lam_schedule,
+    lam_without_effect,
+    longest_plateau,
+)
 from fusewise.fusion._loop import Status
-from fusewise.fusion._path import FusionPath, choose_sigma, cut_to, fusion_path, lam_schedule, longest_plateau
 from fusewise.fusion._penalties import (
     H1,
     L0,

@@ -1,24 +1,42 @@
-"""``fuse``: solve one fusion problem, from a table and starting centres to a solution."""
+"""``fuse`` solves one fusion problem, ``fusion_path`` several along lam and sigma, each started from the previous one.
+
+The rules at the end choose what the paper leaves open: sigma, the values of lam, and the point of the path to select.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.cluster import AgglomerativeClustering
 
 from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._loop import Descent, Status, descend, lower_majoriser
-from fusewise.fusion._merging import MergedProblem
-from fusewise.fusion._penalties import Penalty
+from fusewise.fusion._merging import MergedProblem, agreed, joined
+from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import Problem
-from fusewise.fusion._setup import PosedProblem, default_overlap, pose
+from fusewise.fusion._setup import PosedProblem, check_lam, default_overlap, nearest_distances, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
-from fusewise.kernels import Array, beside
+from fusewise.kernels import Array, Index, Labels, Real, Values, beside
+from fusewise.observations import Entries, group_means, number_by_size
+from fusewise.pairs import real_view
 from fusewise.progress import Progress, shown
 from fusewise.subspace import coordinates
-from fusewise.support import InputError, Maybe, Number, Word, check_values
+from fusewise.support import (
+    InputError,
+    Instance,
+    Maybe,
+    Number,
+    Record,
+    Several,
+    Word,
+    check_values,
+    counted,
+    readable_apart,
+)
 
 STARTS = ("partial", "zero", "mean", "subspace")
 
@@ -187,3 +205,225 @@ def descend_from(problem: Problem, centers: Array, interrupted: bool, how: Setti
     max_iter = 0 if interrupted else how.max_iter
     descent = descend(problem, centers, max_iter=max_iter, tol=how.tol, progress=progress)
     return replace(descent, status=Status.INTERRUPTED) if interrupted else descent
+
+
+#: Points shown by ``repr``: of a longer path the first and the last ones.
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FusionPath(Record):
+    """Solutions along a path, in order.
+
+    Attributes
+    ----------
+    solutions : one ``Solution`` per point; fewer than requested if the path was interrupted.
+    """
+
+    solutions: tuple[Solution, ...]
+
+    _rules: ClassVar = {"solutions": Several(Instance(Solution, N="N", P="P"), least=1)}
+
+    @property
+    def lams(self) -> npt.NDArray[np.float64]:
+        """lam at each point."""
+        return np.array([solution.lam for solution in self.solutions])
+
+    @property
+    def sigmas(self) -> npt.NDArray[np.float64]:
+        """Scale of the penalty at each point (NaN if it has none)."""
+        return np.array([getattr(s.penalty, "sigma", None) or np.nan for s in self.solutions])
+
+    @property
+    def labels(self) -> list[Labels]:
+        """Labels at each point."""
+        return [solution.labels for solution in self.solutions]
+
+    @property
+    def n_clusters(self) -> npt.NDArray[np.intp]:
+        """Number of groups at each point."""
+        return np.array([solution.n_clusters for solution in self.solutions], dtype=np.intp)
+
+    @property
+    def converged(self) -> npt.NDArray[np.bool_]:
+        """Whether each point converged."""
+        return np.array([solution.converged for solution in self.solutions])
+
+    def centers(self, k: int) -> Values:
+        """The u_i at point k, N x P."""
+        return self.solutions[k].centers
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+    def __getitem__(self, k: int) -> Solution:
+        return self.solutions[k]
+
+    def __repr__(self) -> str:
+        """lam, sigma (if the penalty has one) and number of clusters at each point; long paths are abbreviated."""
+        columns = [["lam", *readable_apart(self.lams.tolist())], ["clusters", *map(str, self.n_clusters)]]
+        if not np.isnan(self.sigmas).all():
+            columns.insert(1, ["sigma", *readable_apart(self.sigmas.tolist())])
+        half = MOST_SHOWN // 2
+        if len(self) > MOST_SHOWN:
+            columns = [[*column[: 1 + half], "...", *column[-half:]] for column in columns]
+        aligned = [[word.rjust(max(map(len, column)) + 2) for word in column] for column in columns]
+        rows = ["".join(row) for row in zip(*aligned, strict=True)]
+        return "\n".join([f"{type(self).__name__} of {counted(len(self), 'point')}", *rows])
+
+
+def fusion_path(
+    X: Any,
+    *,
+    lams: float | Sequence[float] | npt.NDArray[Any] = 1.0,
+    sigmas: float | Sequence[float] | npt.NDArray[Any] | None = None,
+    penalty: str | Penalty = "h1",
+    fidelity: str | Fidelity = "quadratic",
+    mask: npt.ArrayLike | None = None,
+    rank: int | None = None,
+    n_neighbors: int | str | None = "auto",
+    **settings: Any,
+) -> FusionPath:
+    """Solve a sequence of fusion problems, each started from the solutions of the previous ones.
+
+    Parameters
+    ----------
+    X : as ``fuse``.
+    lams : strengths of the fusion penalty, in the order of the path (larger values fuse more).
+    sigmas : scales of the penalty, in the order of the path; None keeps that of `penalty`. If both lams and sigmas
+        have several values, they are paired point by point.
+    penalty, fidelity, mask, rank, n_neighbors, **settings : as ``fuse``.
+
+    Notes
+    -----
+    The start matters: from scratch at a large lam, nearly everything merges. So the first lam is itself approached
+    from far below, unless ``continuation=False``. Where lam increases, rows that have fused in two successive solutions
+    are represented by one node from then on (``merge=False`` solves for every centre). The objective and the relative
+    gradient are then those of the problem with these centres equal: for a penalty that is smooth at zero, such as H1,
+    the centres of a group would otherwise differ by a share of about 1/(1 + 2 lam d) of their data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fusewise import fusion_path
+    >>> from fusewise.penalties import H1
+    >>> X = np.array([[0.0, 0.1], [0.1, np.nan], [np.nan, 0.0], [5.0, 5.1], [5.1, np.nan], [np.nan, 5.0]])
+    >>> fusion_path(X, lams=[0.01, 1.0], penalty=H1(0.5))
+    FusionPath of 2 points
+       lam  sigma  clusters
+      0.01    0.5         6
+         1    0.5         2
+    """
+    how = Settings(**settings)
+    schedule = _schedule(lams, sigmas, as_penalty(penalty))
+    posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, rank, n_neighbors, how.device)
+    with shown(how.verbose) as progress:
+        return FusionPath(tuple(_follow(posed, schedule, how, progress)))
+
+
+def _follow(
+    posed: PosedProblem, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
+) -> Iterator[Solution]:
+    """Compute the solutions in order, until the schedule ends or Ctrl-C."""
+    apart = merged = MergedProblem.unmerged(posed.problem, how.device)
+    start, interrupted = first_centers(posed, merged.working, how)
+    before: Index | None = None  # the groups of the previous point
+    for k, (lam, scaled) in enumerate(schedule):
+        merged = merged.at(lam, scaled)
+        descent = descend_from(merged.working, start, interrupted, how, progress)
+        groups, start = merged.groups(descent), descent.centers
+        solution = conclude(posed, merged, descent, groups, how.min_cluster_size)
+        yield solution
+        warn_if_unfinished(descent, how.tol)
+        warn_of_unshared(posed, solution)
+        interrupted = descent.status == Status.INTERRUPTED
+        del descent  # it holds the weights of all pairs
+        if interrupted:
+            return
+        if not _pulls_harder(schedule[k : k + 2], merged.problem):
+            merged, start, before = apart, start[merged.node_of], None
+            continue
+        if how.merge and before is not None and merged.has_fused(groups):
+            merged, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
+        before = groups
+
+
+def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> bool:
+    """Whether rows that have fused at one point of the path are certain to stay fused at the next."""
+    if len(points) < 2 or problem.fidelity.constrained:
+        return False
+    (lam, penalty), (following, scaled) = points
+    return following >= lam and scaled == penalty
+
+
+def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Penalty]]:
+    """Pairs (lam, penalty) in the order of the path."""
+    lam_list = np.atleast_1d(np.asarray(lams, dtype=float))
+    if lam_list.ndim != 1 or not len(lam_list):
+        raise InputError(f"lams must be a number or a non-empty sequence of numbers, got {lams!r}")
+    for lam in lam_list:
+        check_lam(float(lam))
+    if sigmas is None:
+        return [(float(lam), penalty) for lam in lam_list]
+    if "sigma" not in penalty.get_params():
+        raise InputError(f"sigmas were given, but {type(penalty).__name__} has no scale sigma")
+    scales = [penalty.replace(sigma=float(sigma)) for sigma in np.atleast_1d(np.asarray(sigmas, dtype=float))]
+    if not scales:
+        raise InputError("sigmas must be a number or a non-empty sequence of numbers")
+    if len(lam_list) > 1 and len(scales) > 1 and len(lam_list) != len(scales):
+        raise InputError(f"lams and sigmas must be equally many, got {len(lam_list)} lams and {len(scales)} sigmas")
+    length = max(len(lam_list), len(scales))
+    return [(float(lam_list[k % len(lam_list)]), scales[k % len(scales)]) for k in range(length)]
+
+
+#: Number of times lam is doubled, starting from a value without effect.
+DOUBLINGS = 24
+
+
+def choose_sigma(entries: Entries) -> float:
+    """Half the median distance between a point and its nearest neighbour (partial distances)."""
+    nearest = nearest_distances(entries)
+    positive = nearest[nearest > 0]
+    return 0.5 * float(np.median(positive)) if len(positive) else 1.0
+
+
+def lam_schedule(first: float) -> Real:
+    """Values of lam, repeatedly doubled from `first`."""
+    return first * 2.0 ** np.arange(DOUBLINGS)
+
+
+def longest_plateau(path: FusionPath) -> int:
+    """Point of the path whose partition persists over the most points; the last of them.
+
+    Partitions with one group or none are not candidates, unless there are no others.
+    """
+    best, best_length, length = len(path) - 1, 0, 0
+    for k, labels in enumerate(path.labels):
+        same = k > 0 and np.array_equal(labels, path.labels[k - 1])
+        length = length + 1 if same else 1
+        if path.n_clusters[k] >= 2 and length >= best_length:
+            best, best_length = k, length
+    return best
+
+
+def cut_to(path: FusionPath, n_clusters: int) -> tuple[int, Labels]:
+    """Point with the fewest groups of at least `n_clusters`, and its groups joined until `n_clusters` are left.
+
+    Each outlier counts as a group, so outliers are the first to be joined.
+    """
+    counts = path.n_clusters + [np.count_nonzero(labels < 0) for labels in path.labels]
+    k = int(np.flatnonzero(counts >= n_clusters).max(initial=0))
+    seen = path[k].observations.row_counts > 0
+    groups = path.labels[k][seen]
+    loose = np.flatnonzero(groups < 0)
+    groups[loose] = groups.max(initial=-1) + 1 + np.arange(len(loose))
+    if groups.max() > 0:
+        means = real_view(group_means(path.centers(k)[seen], groups))
+        kept = min(n_clusters, len(means))
+        groups = AgglomerativeClustering(kept, linkage="average").fit_predict(means)[groups]
+    labels = np.full(len(seen), -1, dtype=np.intp)
+    labels[seen] = number_by_size(groups)
+    return k, labels

@@ -21,7 +21,7 @@ import numpy as np
 
 from fusewise.fusion._loop import Descent
 from fusewise.fusion._penalties import Penalty
-from fusewise.fusion._problem import DeviceQuadratics, PooledEntries, Problem, place
+from fusewise.fusion._problem import PooledEntries, Problem, place
 from fusewise.kernels import Array, Index, Real, beside, components, sum_by, to_host
 from fusewise.observations import Entries, Observations, Quadratics
 from fusewise.pairs import SparseWeights
@@ -151,8 +151,8 @@ def joined(groups: Index, others: Index) -> Index:
 
 def _pool(observations: Observations) -> PooledEntries | Quadratics:
     """Convert to observations that can be added up."""
-    if isinstance(observations, DeviceQuadratics):
-        return observations.host
+    if isinstance(observations, Quadratics):
+        return observations.on_host
     pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
-    assert isinstance(pooled, PooledEntries | Quadratics)
+    assert isinstance(pooled, PooledEntries)
     return pooled

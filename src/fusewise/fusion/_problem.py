@@ -16,8 +16,6 @@ from fusewise.kernels import (
     Array,
     Index,
     Values,
-    block_inverses,
-    block_products,
     library,
     norm,
     rounding_unit,
@@ -189,61 +187,6 @@ def _ratio(part: float, whole: float) -> float:
     return part / (whole if whole > 0 else 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceQuadratics:
-    """||A_i u - b_i||² = u' G_i u - 2 u' h_i + e_i: ``Quadratics`` in tensors."""
-
-    gram: Array  # N x r x r
-    target: Array  # N x r
-    energy: Array  # N
-
-    separable = False
-    is_complete = False
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        n, r = self.target.shape
-        return n, r
-
-    @cached_property
-    def centred(self) -> Array:
-        """h_i - G_i mean, with mean = (sum_i G_i)^+ sum_i h_i."""
-        import torch
-
-        mean = torch.linalg.pinv(self.gram.sum(0), hermitian=True) @ self.target.sum(0)
-        return self.target - self.gram @ mean
-
-    @cached_property
-    def largest(self) -> float:
-        """The largest entry of the G_i, which is on a diagonal."""
-        return float(self.gram.diagonal(dim1=1, dim2=2).max())
-
-    @property
-    def host(self) -> Quadratics:
-        return Quadratics(to_host(self.gram), to_host(self.target), to_host(self.energy))
-
-    def misfit(self, centers: Array) -> float:
-        return total((centers * (self.normal(centers) - 2 * self.target)).sum(1) + self.energy)
-
-    def normal(self, centers: Array) -> Array:
-        return block_products(self.gram, centers)
-
-    def solve(self, anchors: Array, pull: Array) -> Array:
-        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
-        return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
-
-    def confine(self, centers: Array) -> Array:
-        return centers
-
-    def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
-        """(G_i + t_i I)^-1, as a function of the right-hand sides."""
-        import torch
-
-        floor = torch.finfo(pull.dtype).eps * max(1.0, self.largest)
-        inverse = block_inverses(self.gram, torch.clip(pull, 100 * floor, None))
-        return lambda right: block_products(inverse, right)
-
-
 def place(problem: Problem, device: str) -> Problem:
     """Return the problem with its arrays on a device ("cpu": unchanged); see ``torch_device``."""
     there = torch_device(device)
@@ -253,12 +196,9 @@ def place(problem: Problem, device: str) -> Problem:
         raise InputError(
             f"device={device!r} supports only the quadratic fidelity: use {type(problem.fidelity).__name__} on 'cpu'"
         )
-    if isinstance(problem.observations, DeviceQuadratics):
-        observations: Observations = problem.observations
-    elif np.iscomplexobj(problem.observations.target):
+    if np.iscomplexobj(to_host(problem.observations.target[:0])):
         raise InputError(f"device={device!r} supports only real tables: use device='cpu' for complex ones")
-    else:
-        observations = _place_observations(problem.observations, there)
+    observations = _place_observations(problem.observations, there)
     members = None if problem.members is None else _tensor(problem.members, there)
     pairs: Pairs
     if isinstance(problem.pairs, NeighborPairs):
@@ -272,7 +212,7 @@ def place(problem: Problem, device: str) -> Problem:
 def _place_observations(observations: Observations, device: Any) -> Observations:
     if isinstance(observations, Quadratics):
         parts = (observations.gram, observations.target, observations.energy)
-        return DeviceQuadratics(*(_tensor(part, device) for part in parts))
+        return Quadratics(*(_tensor(part, device) for part in parts))
     pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
     assert isinstance(pooled, PooledEntries)
     counts, means, low, high = (
@@ -284,4 +224,4 @@ def _place_observations(observations: Observations, device: Any) -> Observations
 def _tensor(array: Any, device: Any) -> Any:
     import torch
 
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+    return torch.as_tensor(np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array, device=device)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fusewise.fusion._fidelity import Fidelity, as_fidelity
 from fusewise.fusion._penalties import Penalty, as_penalty
-from fusewise.fusion._problem import DeviceQuadratics, Problem
+from fusewise.fusion._problem import Problem
 from fusewise.kernels import Array, Mask, Real, Values, available_memory, torch_device
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, refuse_tiny, warn_of_blanks
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances, row_blocks
@@ -121,7 +121,7 @@ def _through(
 
     precision, vector, energy = RowsOnDevice.of(entries, there).information(subspace)
     pairs = choose_pairs(entries, n_neighbors, device, partial(coordinates_of, subspace, precision, vector))
-    return DeviceQuadratics(precision.mul_(subspace.noise), vector.mul_(subspace.noise), energy), pairs
+    return Quadratics(precision.mul_(subspace.noise), vector.mul_(subspace.noise), energy), pairs
 
 
 def choose_pairs(
