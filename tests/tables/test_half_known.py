@@ -116,6 +116,7 @@ NAMES_OF_GROUPS = {
     "counts and percentages": (["12 (5%)", "40 (16%)", "7 (3%)", "9 (4%)", "12 (5%)"], "text"),
     "states": (["ND", "NY", "ND", "SD"] * 6, "category"),
     "codes": (["12-B", "14-C", "12-B", "9-A", "9-A", "12-B"] * 4, "category"),
+    "parts of cells": (["1 ±", "± 2", "<", "> x", "-", "3 (", "1 to", "<1e999", "4 ± inf"] * 3, "category"),
     "parts": (["1-2-3", "1-2-4", "1-2-3", "1-3-1"] * 6, "category"),
 }
 
