@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 
 import numpy as np
@@ -115,6 +116,7 @@ NAMES_OF_GROUPS = {
     "counts and percentages": (["12 (5%)", "40 (16%)", "7 (3%)", "9 (4%)", "12 (5%)"], "text"),
     "states": (["ND", "NY", "ND", "SD"] * 6, "category"),
     "codes": (["12-B", "14-C", "12-B", "9-A", "9-A", "12-B"] * 4, "category"),
+    "parts of cells": (["1 ±", "± 2", "<", "> x", "-", "3 (", "1 to", "<1e999", "4 ± inf"] * 3, "category"),
     "parts": (["1-2-3", "1-2-4", "1-2-3", "1-3-1"] * 6, "category"),
 }
 
@@ -183,6 +185,15 @@ def test_half_known_cells_are_listed_and_come_back_as_they_were(laboratory):
     with open("p.csv", newline="") as one, open("r/labels.csv", newline="") as other:
         assert [row["label"] for row in csv.DictReader(one)] == [row["label"] for row in csv.DictReader(other)]
     assert read_table("t.csv", below={"zinc": 0.04}).upper[:, 1].min() == 0.04
+
+
+def test_only_cells_that_say_nothing_are_filled(laboratory):
+    ran = command("impute", "t.csv", "--out", "f.csv", "--n-clusters", "2", "--json")
+    assert ran.exit_code == 0, ran.stderr
+    with open("f.csv", newline="") as file:
+        filled = list(csv.reader(file))[1:]
+    changed = sum(new != old for new, old in zip(filled, laboratory, strict=True))
+    assert json.loads(ran.stdout)["filled"] == changed == sum(not zinc for _, zinc, _ in laboratory)
 
 
 def test_python_refuses_a_limit_of_a_category(laboratory):

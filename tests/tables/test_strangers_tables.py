@@ -55,6 +55,8 @@ FRAMES = {
     "people": (SCORE | {"PID": shuffled(400_000, 3), "respid": shuffled(1), "SEQN": np.arange(N) + 83_732} | AGE,
                {"score": "number", "PID": "-identifier", "respid": "-identifier", "SEQN": "-identifier",
                 "age": "number"}),
+    "flights": (SCORE | {"flight": RNG.integers(1, 6000, N), "hour": RNG.integers(5, 24, N)},
+                {"score": "number", "flight": "-identifier", "hour": "number"}),
     "ids of 10 to 18 digits": (SCORE | {"x": digits(10, 18)}, {"score": "number", "x": "-identifier"}),
     "ids with gaps": (SCORE | {"respid": with_some(shuffled(1), None)}, {"score": "number", "respid": "-identifier"}),
     "a count of the rows": ({"k": np.arange(N)} | SCORE, {"k": "-identifier", "score": "number"}),

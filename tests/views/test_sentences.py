@@ -165,6 +165,20 @@ def test_the_number_of_clusters_and_its_rivals(gap):
         assert said.count(",") <= 2
 
 
+def test_that_more_clusters_have_a_larger_criterion_is_said():
+    """Days along the seasons, dry or wet: a continuum that more clusters describe ever better."""
+    rng = np.random.default_rng(0)
+    season = rng.uniform(0, 2 * np.pi, 500)
+    rain = np.where(rng.random(500) < 0.4 + 0.2 * np.cos(season), rng.gamma(1, 5, 500), 0).round(1)
+    warmest = 15 - 9 * np.cos(season) - (rain > 0) * 3 + rng.normal(0, 3, 500)
+    sky = np.where(rain > 0, "rain", rng.choice(["sun", "fog"], 500, p=[0.8, 0.2]))
+    frame = pd.DataFrame({"rain": rain, "warmest": warmest, "coldest": 0.7 * warmest - 3, "sky": sky})
+    model = FusionClustering().fit(frame)
+    best = max(model.alternatives(), key=lambda other: other.gain)
+    assert best.gain > 2 * best.error
+    assert f"The criterion is largest for {best.n_clusters}; the fewest" in model.describe().certainty.number
+
+
 def test_a_number_that_was_requested():
     X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0.0], [9.0]], 30, axis=0)
     said = [FusionClustering(n_clusters=k).fit(X).describe().certainty.number for k in (1, 2)]

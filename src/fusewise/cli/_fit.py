@@ -489,8 +489,8 @@ def run_impute(path: Path, out: Path, estimator: FusionClustering, *, asked: Rea
         found = cluster(table, estimator, impute=True, tell=tell)
         tell("writing")
         write_csv(places[out], complete(table, found.encoder, found.completed), table.dialect, safe=safe_csv)
-    used = {column.name: column.absent for column in table.used}
-    filled = sum(int(absent.sum()) for absent in used.values())
-    left = sum(cell is None for name, cells in table.cells.items() if name not in used for cell in cells)
+    used = {column.name: int(column.absent.sum()) for column in table.used if column.name in table.written}
+    filled = sum(used.values())
+    left = sum(cell is None for name in table.written if name not in used for cell in table.cells[name])
     imputer: Any = found.imputer
     return Imputation(found, filled, left, str(imputer.fill_), dict(imputer.held_out_error_), out)

@@ -291,7 +291,7 @@ OPEN_ENDED = re.compile(
     r"(?P<number>.*\d.*?)\s*(?:\+|(?:and|or) (?:(?P<below>under|less|below)|over|more|above))", re.I
 )
 WITH_ERROR = re.compile(
-    r"(?P<number>.*\d.*?)\s*(?:±|\+/?-)\s*(?P<error>.*)|(?P<value>.*\d)\s+\((?P<sd>[\d.,]+)\)(?P<unit>.*)"
+    r"(?P<number>.*\d.*?)\s*(?:±|\+/?-)\s*(?P<error>.+)|(?P<value>.*\d)\s+\((?P<sd>[\d.,]+)\)(?P<unit>.*)"
 )
 BETWEEN = re.compile(r"(?<=[^\s(])\s*(?:-|\bto\b)\s*")
 #: Words of laboratories for a value that is too small to be measured, in lower case and without spaces.
@@ -333,7 +333,7 @@ def _half(text: str, decimal: str) -> Found | None:
         return None
     if found := BOUND.fullmatch(text) or OPEN_ENDED.fullmatch(text):
         limit = _parse(found["number"], decimal)
-        if limit is None:
+        if limit is None or np.isinf(limit.value):
             return None
         below = limit._replace(value=np.nan, upper=limit.value)
         return below if found["below"] else limit._replace(value=np.nan, lower=limit.value)
@@ -350,8 +350,8 @@ def _half(text: str, decimal: str) -> Found | None:
 
 
 def _with_one_unit(one: Found | None, other: Found | None) -> tuple[Found, Found] | None:
-    """Two numbers with the unit that one or both of them have; None if one is missing or the units differ."""
-    if one is None or other is None:
+    """Two numbers with the unit that one or both of them have; None if one is none or infinite, or the units differ."""
+    if one is None or other is None or np.isinf(one.value + other.value):
         return None
     affix = one.affix if any(one.affix) else other.affix
     same = all(found.affix in (affix, ("", "")) for found in (one, other))

@@ -45,7 +45,7 @@ NUMBER_WORDS = _words("no nr nbr num number nummer numero key index ref")
 THINGS = _words(
     "account animal branch cage case center centre class classroom client clinic clinician community company contract "
     "country county customer department dept device dist district doctor driver employee employer enumerator family "
-    "farm firm herd hospital house household individual interviewer invoice item judge litter machine member "
+    "farm firm flight herd hospital house household individual interviewer invoice item judge litter machine member "
     "municipality neighborhood neighbourhood nurse observation observer operator order panelist parcel participant "
     "passenger passport patient person physician player plot policy precinct product province psu pupil rater record "
     "region respondent rower sample sampleunit school sensor serial shipment shop site specimen state station store "

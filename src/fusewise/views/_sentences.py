@@ -303,6 +303,10 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
     if len(others) == 1:
         alone = " It is not sure that there are groups at all." if one else ""
         return f"{number}; {others[0]} {'is' if others[0] == 1 else 'are'} about as good.{alone}"
+    best = max(found.alternatives, key=lambda other: other.gain)
+    if not told and best.n_clusters > found.n_clusters and best.gain > 2 * best.error:
+        most = f"The criterion is largest for {best.n_clusters}"
+        one = f" {most}; the fewest clusters that come close to it were taken.{one}"
     every = sorted([*others, found.n_clusters])
     whole = every == list(range(every[0], every[-1] + 1))
     rivals = f"any number from {every[0]} to {every[-1]} is" if whole else f"{number_ranges(others)} are"
