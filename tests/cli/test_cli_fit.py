@@ -260,3 +260,26 @@ def test_the_page_completes_the_table_as_the_file_does(run, mixed, tmp_path):
             assert [column["levels"][cell] for cell in cells] == texts
         else:
             np.testing.assert_allclose(cells, [float(text) for text in texts], rtol=1e-6)
+
+
+def test_columns_count_as_often_as_said(run, mixed):
+    """A weight of zero leaves a column out, in the fit and for new rows; patterns, and what is no weight."""
+    assert run("fit", mixed, "--drop", "a", "--out", "without", *STEADY).code == 0
+    ran = run("fit", mixed, "--weight", "a=0,colour=1", "--weight", "wet=1", "--out", "zero", "--save", "m", *STEADY)
+    assert ran.code == 0, ran.err
+    assert read(Path("zero/labels.csv")) == read(Path("without/labels.csv"))
+    assert run("predict", "m", mixed, "--out", "again.csv").code == 0
+    assert read(Path("again.csv"))["label"] == read(Path("zero/labels.csv"))["label"]
+    assert run("fit", mixed, "--weight", "[ab]=2.5", "--out", "more", "--save", "n", *STEADY).code == 0
+    assert fusewise.load("n").feature_weights == {"[ab]": 2.5}
+    for weight, said in (
+        ("a", "--weight 'a': expected a column, '=' and a number of at least 0"),
+        ("a=-1", "--weight 'a=-1': expected a column"),
+        ("a=much", "--weight 'a=much': expected a column"),
+        ("a=nan", "--weight 'a=nan': expected a column"),
+        ("colr=2", "the table has no column 'colr' (did you mean 'colour'?)"),
+    ):
+        wrong = run("fit", mixed, "--weight", weight, "--out", "wrong")
+        assert wrong.code == 2
+        assert said in " ".join(wrong.err.split())
+        assert not Path("wrong").exists()

@@ -253,7 +253,7 @@ def test_twenty_thousand_rows_by_fifty_fit_in_15_megabytes(model):
     )  # fmt: skip
     counts = [*(int(n / 1.5**i) for i in range(17)), *range(25, 0, -1)]
     steps = [Step(groups, groups, 1.0, 1.0) for groups in (rng.integers(0, count, n) for count in counts)]
-    found.__dict__["trail"] = Trail(tuple(steps), np.arange(n), 20, "criterion")
+    found.__dict__.update(trail=Trail(tuple(steps), np.arange(n), 20, "criterion"), explained=None)
     assert len(render(found, title="large", file="large.html").encode()) < 15e6
 
 
