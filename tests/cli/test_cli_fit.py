@@ -179,3 +179,26 @@ def test_open_writes_the_report_and_opens_it(run, table, tmp_path, monkeypatch):
     assert page.exists()
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     assert "no browser was found" in run("fit", table, "--open", "--quiet", "--force").err
+
+
+def test_columns_count_as_often_as_said(run, mixed):
+    """A weight of zero leaves a column out, in the fit and for new rows; patterns, and what is no weight."""
+    assert run("fit", mixed, "--drop", "a", "--out", "without", *STEADY).code == 0
+    ran = run("fit", mixed, "--weight", "a=0,colour=1", "--weight", "wet=1", "--out", "zero", "--save", "m", *STEADY)
+    assert ran.code == 0, ran.err
+    assert read(Path("zero/labels.csv")) == read(Path("without/labels.csv"))
+    assert run("predict", "m", mixed, "--out", "again.csv").code == 0
+    assert read(Path("again.csv"))["label"] == read(Path("zero/labels.csv"))["label"]
+    assert run("fit", mixed, "--weight", "[ab]=2.5", "--out", "more", "--save", "n", *STEADY).code == 0
+    assert fusewise.load("n").feature_weights == {"[ab]": 2.5}
+    for weight, said in (
+        ("a", "--weight 'a': expected a column, '=' and a number of at least 0"),
+        ("a=-1", "--weight 'a=-1': expected a column"),
+        ("a=much", "--weight 'a=much': expected a column"),
+        ("a=nan", "--weight 'a=nan': expected a column"),
+        ("colr=2", "the table has no column 'colr' (did you mean 'colour'?)"),
+    ):
+        wrong = run("fit", mixed, "--weight", weight, "--out", "wrong")
+        assert wrong.code == 2
+        assert said in " ".join(wrong.err.split())
+        assert not Path("wrong").exists()

@@ -66,6 +66,8 @@ def test_in_words_and_as_a_frame(model, mixed):
     assert said.startswith(f"row p3: in cluster {found.cluster} rather than {found.runner_up}")
     assert f"  colour=x = {mixed['colour=x'].iloc[3]}: " in said
     assert "sizes of the clusters" in said
+    assert repr(model.explain(rows=[3])[0]) == said.replace("row p3", "row 3")  # the table of the fit
+    assert [mixed.columns[j] for j in found.positions] == list(found.columns)
     frame = found.to_frame()
     assert frame["nats"].abs().is_monotonic_decreasing
     assert frame["nats"].sum() + found.by_size == pytest.approx(found.log_odds)

@@ -69,6 +69,18 @@ class TestAsInMemory:
         assert model.predict_proba(X).chunks == (X.chunks[0], (3,))
 
     @pytest.mark.usefixtures("in_turn")
+    def test_with_weights_of_columns(self, table):
+        X = da.from_array(table[:120], chunks=(50, 8))
+        weights = [2, 1, 1, 1, 0.5, 1, 1, 1]
+        whole = FusionClustering(feature_weights=weights, random_state=1).fit(table[:120])
+        agrees(FusionClustering(feature_weights=weights, random_state=1).fit(X), whole, X)
+        absent = FusionClustering(feature_weights={"x0": 0})
+        with pytest.raises(ValueError, match="not in memory takes no feature_weights of 0: leave these columns out"):
+            absent.fit(X)
+        with pytest.raises(ValueError, match="not in memory takes no feature_weights of 0"):
+            absent.fit(table).predict(X)
+
+    @pytest.mark.usefixtures("in_turn")
     def test_of_unknown_length(self, table, in_memory):
         padded = da.from_array(np.vstack([np.full((50, 8), 1e6), table]), chunks=(45, 8))
         X = padded[~(padded[:, 0] == 1e6)]

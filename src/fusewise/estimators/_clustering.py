@@ -257,7 +257,7 @@ class FusionClustering(ClusteringEstimator):
     def _weights(self) -> Real | None:
         return read_weights(self.feature_weights, self._names, self.encoder_)
 
-    def _counting(self, table: Table) -> Table:
+    def _counting(self, table: Any) -> Any:
         return counting(table, self._weights)
 
     def _keep(self, table: Table, result: ClusteringResult | None) -> Self:
@@ -477,7 +477,7 @@ class FusionClustering(ClusteringEstimator):
         if is_dask(X):
             if half:
                 raise InputError("a Dask table takes no error or bounds: compute it first, if it fits in memory")
-            return self._lazy(what, source_of(self, X))
+            return self._lazy(what, self._counting(source_of(self, X)))
         table = self._new_rows(X, **half)
         if what == "labels":
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
@@ -667,7 +667,8 @@ class FusionClustering(ClusteringEstimator):
         if X is None:
             if isinstance(held, StreamedEntries) and held.source is None:
                 raise InputError("a saved or copied model does not include a table on disk: pass it as X")
-            return self._counting(held)
+            table: Table = self._counting(held)
+            return table
         table = self._counting(self._read(X, reset=False))
         if table.shape[0] != held.shape[0]:
             here, rows = counted(table.shape[0], "row"), counted(held.shape[0], "row")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fusewise.kernels import Real
-from fusewise.observations import Entries, SparseEntries, Table
+from fusewise.observations import Entries, SparseEntries
 from fusewise.support import InputError, counted
 from fusewise.tables import FrameEncoder, find_columns
 
@@ -54,8 +54,8 @@ def _number(weight: Any, name: str) -> float:
     return number
 
 
-def counting(table: Table, weights: Real | None) -> Table:
-    """The table with nothing observed in the columns that do not count."""
+def counting(table: Any, weights: Real | None) -> Any:
+    """A table (or the blocks of one of Dask) with nothing observed in the columns that do not count."""
     if weights is None or weights.all():
         return table
     if not isinstance(table, Entries | SparseEntries):

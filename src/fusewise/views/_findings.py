@@ -29,6 +29,8 @@ from fusewise.views._trees import Trail, read_trail
 MOST_DRAWN = 20_000
 #: Minimum number of rows of each cluster in a sample (all rows of a smaller cluster).
 FEWEST_OF_A_CLUSTER = 20
+#: Rows are explained as long as that takes no more densities of rows, of which each takes so many for each column.
+MOST_EVALUATED, EVALUATED = 200_000, 24
 #: Cached attributes that do not depend on which rows are drawn.
 ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "rules", "described", "known")
 
@@ -77,6 +79,20 @@ class Findings:
     def alternatives(self) -> list[Alternative]:
         """Other numbers of clusters that are nearly as good; none by the paper's algorithm, which compares none."""
         return self.model.alternatives() if isinstance(self.path, Choice) else []
+
+    @cached_property
+    def explained(self) -> tuple[Index, list[Any]] | None:
+        """The least certain of the drawn rows, and why they are in their clusters (``explain``).
+
+        None if there is no other cluster, if no rows may be shown, or if the columns are parts of complex ones.
+        """
+        if not isinstance(self.path, Choice) or np.iscomplexobj(self.path.units.middle):
+            return None
+        if self.confidence is None or not self.rows or self.n_clusters == 1:
+            return None
+        most = max(1, MOST_EVALUATED // (EVALUATED * (len(self.columns) + 1)))
+        rows = np.sort(np.argsort(self.confidence[self.drawn], kind="stable")[:most])
+        return rows, self.model.explain(rows=self.drawn[rows].tolist())
 
     @property
     def stability(self) -> Stability | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic import Alternative, Choice
+from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
@@ -134,8 +134,6 @@ def _with(found: Findings, other: Alternative) -> Findings:
 
 #: Maximum number of table entries stored in the page.
 MOST_ENTRIES = 1_000_000
-#: Rows are explained as long as that takes no more densities of rows, of which each takes so many for each column.
-MOST_EVALUATED, EVALUATED = 200_000, 24
 #: Fraction of clustered rows outside the first view of the map on each side, and the relative margin around it.
 LEFT_OUT, MARGIN = 0.002, 0.06
 #: Deviations in a heat map are drawn up to this many standard deviations.
@@ -236,17 +234,10 @@ def _rows(found: Findings) -> dict[str, Any]:
 
 
 def _why(found: Findings) -> dict[str, Any] | None:
-    """What each entry of a row adds to its cluster against the runner-up (``explain``), of the least certain rows.
-
-    None if there is no other cluster, or if the columns of the page are parts of complex ones.
-    """
-    if not isinstance(found.path, Choice) or not found.rows or found.confidence is None or found.n_clusters == 1:
+    """What each entry of a row adds to its cluster against the runner-up, of the rows that are explained."""
+    if found.explained is None:
         return None
-    if np.iscomplexobj(found.path.units.middle):
-        return None
-    most = max(1, MOST_EVALUATED // (EVALUATED * (len(found.columns) + 1)))
-    rows = np.sort(np.argsort(found.confidence[found.drawn], kind="stable")[:most])
-    explained = found.model.explain(rows=found.drawn[rows].tolist())
+    rows, explained = found.explained
     nats = np.full((len(rows), len(found.columns)), np.nan)
     for line, each in zip(nats, explained, strict=True):
         line[list(each.positions)] = each.nats
@@ -254,8 +245,8 @@ def _why(found: Findings) -> dict[str, Any] | None:
         "rows": packed_whole(rows),
         "clusters": packed_whole(np.array([(each.cluster, each.runner_up) for each in explained])),
         "outliers": [each.outlier for each in explained],
-        "odds": packed(np.array([each.log_odds for each in explained]), "f4"),
-        "sizes": packed(np.array([each.by_size for each in explained]), "f4"),
+        "odds": packed([each.log_odds for each in explained], "f4"),
+        "sizes": packed([each.by_size for each in explained], "f4"),
         "nats": packed(nats[:, _columns_shown(found)], "f4"),
     }
 

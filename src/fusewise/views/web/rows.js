@@ -47,7 +47,8 @@ function whyWords({ cluster, other, outlier, odds, sizes }) {
 /** Show all values of a row, and what the model expects where a value is missing; those that tell most first, if that is known. */
 function showRow(row) {
   const body = element("tbody");
-  const why = state.partition === partitions[0] ? whyOf().get(row) : undefined;
+  const known = state.partition === partitions[0] ? whyOf().get(row) : undefined;
+  const why = known?.outlier || known?.cluster === labelOf(row) ? known : undefined;  // a hint may say another cluster
   const size = (j) => (isObserved(row, j) ? Math.abs(why.nats[j]) : -1);
   const order = columns.map((_, j) => j);
   for (const j of why ? order.sort((a, b) => size(b) - size(a)) : order) {
