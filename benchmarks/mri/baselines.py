@@ -13,8 +13,8 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import beside, conjugate_gradients, copied, library, placement, to_host
-from fusewise.mri._bands import common_locations, filled_in_time
 from fusewise.mri._covariances import median_distance, squared_distances
+from fusewise.mri._navigator import common_locations, filled_in_time
 from fusewise.mri._normal_equations import NormalEquations, on_grid_equations
 from fusewise.mri._sampling import AXES, Gridded, invert, to_plain
 from fusewise.mri._tensors import energy, gram, inner, real_times

@@ -25,11 +25,10 @@ from scipy import fft
 from series import moving_region, read_series
 
 from fusewise.mri import _local, invert, radial_mask, reconstruct, sample_grid, ser
-from fusewise.mri._columns import Columns
 from fusewise.mri._covariances import LocalKernels
-from fusewise.mri._interpolation import BySample
+from fusewise.mri._interpolation import interpolate
 from fusewise.mri._normal_equations import on_grid_equations
-from fusewise.mri._sampling import AXES, Gridded, radii, to_plain
+from fusewise.mri._sampling import AXES, Gridded, to_plain
 from fusewise.mri._tensors import fft2
 
 TILES, SCALES, NOISE = (14, 28), (0.25, 1.0), 1e-2
@@ -43,32 +42,25 @@ class LinearKernels(LocalKernels):
         return np.ascontiguousarray(-0.5 * (centred - centred.mean(axis=2, keepdims=True)))
 
 
-def solver_of(kspace: Any, mask: Any, mean: Any) -> BySample:
-    """Of all samples, for the deviations from a mean frame."""
-    seen = fft.ifftshift(mask, axes=AXES)
-    deviations = to_plain(kspace) - fft2(mean) * seen
-    columns = Columns.of(seen.reshape(len(seen), -1), deviations)
-    return BySample(deviations.astype(np.complex64), columns, columns, tol=1e-3)
-
-
 def temporal(kind: type[LocalKernels], truth: Any, kspace: Any, mask: Any, tiles: tuple[int, ...]) -> Iterator[Any]:
     """Frames under kernels of the true frames, at every scale and number of tiles."""
-    mean = truth.mean(axis=0)
-    solver = solver_of(kspace, mask, mean)
+    mean, density = truth.mean(axis=0), float(mask.mean())
+    samples = to_plain(kspace)[:, None].astype(np.complex64)
+    equations = on_grid_equations(Gridded(fft.ifftshift(mask, axes=AXES)), samples).about(mean)
     for per_width in tiles:
         side = max(truth.shape[1:]) / per_width
         for scale in SCALES if kind is LocalKernels else SCALES[:1]:
             kernels = kind(**vars(LocalKernels.of(truth - mean, scale, side, side)))
             noise = NOISE if kind is LocalKernels else 1e-3
-            yield mean + solver(kernels, noise * kernels.variance, 80).centers
+            smooth = kernels.smoothing(density, noise * kernels.variance)
+            yield mean + interpolate(equations, smooth, density, max_steps=60, tol=1e-3).centers
 
 
 def shrunk(truth: Any, images: Any) -> Any:
     """Bands of the deviations from the mean frame, with the factors that fit the truth best."""
     mean = images.mean(axis=0)
-    where = fft.ifftshift(radii(images.shape[1:]), axes=AXES)
     everything = on_grid_equations(Gridded(np.ones(truth.shape, bool)), fft2(truth - mean)[:, None])
-    return mean + _local.filtered(images - mean, _local.band_factors(images - mean, everything, where))
+    return mean + _local.filtered(images - mean, _local.band_factors(images - mean, everything))
 
 
 def smoothed(images: Any, weight: float, steps: int = 40) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import solve_quadratic
 from fusewise.fusion._problem import Problem
-from fusewise.mri._interpolation import by_points
+from fusewise.mri._interpolation import interpolate
 from fusewise.observations import Entries
 from fusewise.pairs import CompletePairs
 from fusewise.penalties import H1
@@ -36,9 +36,9 @@ class Measured:
     def covariance(self, u):
         return np.einsum("pnm,mp->np", self.kernels, u)
 
-    def shrunk(self, r, out):
+    def smooth(self, r, out):
         systems = self.density * self.kernels + LAM * np.eye(N)
-        out[...] = np.linalg.solve(systems, r.T[..., None])[..., 0].T
+        out[...] = self.covariance(np.linalg.solve(systems, r.T[..., None])[..., 0].T)
 
     def objective(self, u):
         penalty = np.vdot(u.T, np.linalg.solve(self.kernels, u.T[..., None])[..., 0]).real
@@ -52,7 +52,7 @@ class Measured:
         return np.linalg.solve(normal + LAM * np.linalg.inv(covariance), self.target.ravel()).reshape(N, P)
 
     def solve(self, start=None, **stop):
-        return by_points(self, self.shrunk, self.density, LAM, start, **stop)
+        return interpolate(self, self.smooth, self.density, start, **stop)
 
 
 def test_solution_is_the_dense_minimiser():
@@ -63,14 +63,22 @@ def test_solution_is_the_dense_minimiser():
     assert found.history[-1] <= 1e-12
 
 
-def test_a_solve_can_be_continued():
-    """From the dual, which is K^-1 u."""
+def test_the_solution_is_where_a_solve_from_it_begins():
     data = Measured()
-    first = data.solve(max_steps=4, tol=0)
-    np.testing.assert_allclose(data.covariance(first.dual), first.centers, atol=1e-8)
-    second = data.solve(start=first, max_steps=200, tol=1e-12)
-    assert second.history[0] == pytest.approx(first.history[-1], rel=1e-8)
-    np.testing.assert_allclose(second.centers, data.minimiser(), atol=1e-8)
+    begun = data.solve(start=data.minimiser(), max_steps=0, tol=0)
+    np.testing.assert_allclose(begun.centers, data.minimiser(), atol=1e-8)
+    assert begun.history[0] < 1e-10
+
+
+def test_the_first_frames_of_a_start():
+    """The minimum of rho ||u - v / rho||² + lam <u, K^-1 u>, v = rho s + A'(b - A s), by dense linear algebra."""
+    data = Measured()
+    start = np.random.default_rng(3).standard_normal((N, P)) + 0j
+    v = data.density * start + data.target - data.normal(start)
+    systems = data.density * np.eye(N) + LAM * np.linalg.inv(data.kernels)
+    expected = np.linalg.solve(systems, v.T[..., None])[..., 0].T
+    np.testing.assert_allclose(data.solve(start=start, max_steps=0, tol=0).centers, expected, atol=1e-8)
+    np.testing.assert_allclose(data.solve(start=start, max_steps=200, tol=1e-12).centers, data.minimiser(), atol=1e-8)
 
 
 def test_the_objective_never_rises():
@@ -92,11 +100,11 @@ def test_with_the_laplacian_for_the_inverse_covariance_it_is_fusion():
     fused = solve_quadratic(problem, weighted, values, shrink=1e-10, max_steps=500)
     kernel = np.linalg.inv(2 * weighted.laplacian(np.eye(N)) + 1e-7 * np.eye(N))
     density = float(mask.mean())
-    system = density * kernel + LAM * np.eye(N)
+    smoothing = kernel @ np.linalg.inv(density * kernel + LAM * np.eye(N))
 
-    def shrunk(r, out):
-        out[...] = np.linalg.solve(system, r)
+    def smooth(r, out):
+        out[...] = smoothing @ r
 
     equations = SimpleNamespace(normal=lambda u: mask * u, target=np.where(mask, values, 0))
-    found = by_points(equations, shrunk, density, LAM, max_steps=500, tol=1e-12)
+    found = interpolate(equations, smooth, density, max_steps=500, tol=1e-12)
     np.testing.assert_allclose(found.centers, fused, atol=1e-5)

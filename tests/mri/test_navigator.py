@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from fusewise.kernels import placement
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri._bands import common_locations, filled_in_time
 from fusewise.mri._covariances import squared_distances
 from fusewise.mri._held_out import HELD_OUT, frames_per_sample, hold_out
 from fusewise.mri._local import LocalProblem
-from fusewise.mri._reconstruct import compare_frames
+from fusewise.mri._navigator import common_locations, filled_in_time
+from fusewise.mri._reconstruct import cell_distances
 from fusewise.mri._sampling import AXES, FourierSums, GridCells, to_plain
 from fusewise.mri._tensors import fft2, gram
 
@@ -71,10 +70,10 @@ def test_distances_follow_those_of_the_images(golden, navigators):
     phantom = make_phantom(60, 32, n_coils=4, frame_time=0.08)
     trajectory = radial_trajectory(60, 32, golden, navigators)
     kspace = FourierSums(trajectory, phantom.maps).forward(phantom.images - phantom.images.mean(axis=0))
-    bands = compare_frames(kspace, GridCells.of(trajectory, (32, 32)), np.zeros((32, 32)), None, placement("cpu"))
+    found = cell_distances(kspace, GridCells.of(trajectory, (32, 32)))
     truth = squared_distances(gram(phantom.images))
     above = np.triu_indices(60, 1)
-    assert np.corrcoef(bands.distances[0][above], truth[above])[0, 1] > 0.9
+    assert np.corrcoef(found[above], truth[above])[0, 1] > 0.9
 
 
 class Caught(Exception):
@@ -97,11 +96,11 @@ def scan_of(radial):
 
 
 def ready(monkeypatch, scan):
-    """What a reconstruction is about to solve: ``LocalProblem``, and the mean frame."""
+    """What a reconstruction is about to solve: ``LocalProblem``, the mean frame, and the distances of the frames."""
     found = []
 
-    def solve(self, mean, bands, tell):
-        found.extend([self, mean])
+    def solve(self, mean, distances, tell):
+        found.extend([self, mean, distances])
         raise Caught
 
     monkeypatch.setattr(LocalProblem, "solve", solve)
@@ -112,20 +111,20 @@ def ready(monkeypatch, scan):
 
 @pytest.mark.parametrize("radial", [False, True])
 def test_samples_held_out_touch_only_the_judge(monkeypatch, radial):
-    """Spoilt, they change neither the mean frame nor the kernels."""
+    """Spoilt, they change neither the mean frame, nor the distances, nor the equations of the others."""
     scan, held = scan_of(radial)
     spoilt = np.where(held[:, None] if radial else held, 3 * scan["kspace"] + 1, scan["kspace"])
-    (places, mean), (other, same) = (ready(monkeypatch, scan | {"kspace": k}) for k in (scan["kspace"], spoilt))
-    np.testing.assert_array_equal(mean, same)
-    np.testing.assert_array_equal(places.start, other.start)
-    assert other.judge.energy > 2 * places.judge.energy
+    (problem, *clean), (other, *same) = (ready(monkeypatch, scan | {"kspace": k}) for k in (scan["kspace"], spoilt))
+    for array, again in zip((*clean, problem.fitted.target), (*same, other.fitted.target), strict=True):
+        np.testing.assert_array_equal(array, again)
+    assert other.judge.energy > 2 * problem.judge.energy
 
 
 @pytest.mark.parametrize("radial", [False, True])
 def test_the_judge_weighs_what_it_misses(monkeypatch, radial):
     """sum over samples held out of T / (frames that looked there) |b - A mean|²."""
     scan, held = scan_of(radial)
-    places, mean = ready(monkeypatch, scan)
+    problem, mean, _ = ready(monkeypatch, scan)
     if radial:
         cells = GridCells.of(scan["trajectory"], (24, 24))
         weights = held * cells.weights * frames_per_sample(cells.mask).ravel()[cells.index]
@@ -134,4 +133,4 @@ def test_the_judge_weighs_what_it_misses(monkeypatch, radial):
     else:
         weights = fft.ifftshift(held * frames_per_sample(scan["mask"]), axes=AXES)
         errors = np.square(np.abs(to_plain(scan["kspace"]) - fft2(mean)))
-    assert places.judge.energy == pytest.approx((weights * errors).sum(), rel=1e-4)
+    assert problem.judge.energy == pytest.approx((weights * errors).sum(), rel=1e-4)

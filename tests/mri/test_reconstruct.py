@@ -6,9 +6,8 @@ from scipy import fft
 from scipy.ndimage import gaussian_filter
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri._covariances import LocalKernels
-from fusewise.mri._held_out import Setting, choose_local
-from fusewise.mri._interpolation import ByImage
+from fusewise.mri._covariances import squared_distances
+from fusewise.mri._held_out import choose
 from fusewise.mri._local import BORDERS, LocalProblem, band_factors, filtered
 from fusewise.mri._normal_equations import on_grid_equations
 from fusewise.mri._result import ser
@@ -23,7 +22,7 @@ from fusewise.mri._sampling import (
     sensitivity_maps,
     transform,
 )
-from fusewise.mri._tensors import fft2, ifft2
+from fusewise.mri._tensors import fft2, gram, ifft2
 from fusewise.progress import silent
 
 N, SIZE = 50, 40
@@ -90,42 +89,38 @@ def test_noise_is_noticed(phantom, scan):
 
 @pytest.fixture(scope="module")
 def beating():
-    """A series, kernels of it, the mean frame, and equations of the samples used and of those held out."""
+    """A series, its mean frame, and what is solved for the deviations from it."""
     images = make_phantom(12, 24, frame_time=0.1).images
     mask = fft.ifftshift(radial_mask(12, (24, 24), 3, 2), axes=AXES)
     held = np.random.default_rng(0).random(images.shape) < 0.1
     mean = images.mean(axis=0)
     parts = [Gridded(mask & ~held), Gridded(mask & held)]
-    equations = [on_grid_equations(part, part.forward(images - mean)) for part in parts]
-    return images, LocalKernels.of(images, 0.25, 8, 8), mean, equations
+    fitted, unseen = (on_grid_equations(part, part.forward(images - mean)) for part in parts)
+    return images, mean, (fitted, unseen, unseen, 0.3)
 
 
-class Counted(ByImage):
-    calls = 0
-    stop_at = None
+class Interrupted(LocalProblem):
+    """Ctrl-C in the solve of a number."""
 
-    def __call__(self, *args, **options):
-        type(self).calls += 1
+    calls, stop_at = 0, 0
+
+    def _interpolated(self, *args):
+        self.calls += 1
         if self.calls == self.stop_at:
             raise KeyboardInterrupt
-        return super().__call__(*args, **options)
-
-
-def places_of(way, images, equations):
-    return LocalProblem(way, equations[1], images, fft.ifftshift(radii(images.shape[1:]), axes=AXES))
+        return super()._interpolated(*args)
 
 
 def test_rounds_gain_and_are_told(beating):
     """Scores of the trials and of the rounds are kept, the best is returned, and the frames are near the truth."""
-    images, _, mean, equations = beating
+    images, mean, equations = beating
     heard = []
-    blurred = gaussian_filter(images.real, (0, 2, 2)) + 0j
-    places = places_of(ByImage(*equations, 0.3), blurred.astype(np.complex64), equations)
-    found = places.solve(mean, Setting(0.5, 1e-2, 0.0), heard.append)
-    rounds = [message for message in heard if "tiles" in message]
-    trials = [message for message in heard if message.startswith("local kernels")]
-    assert len(found.local.tried) <= len(trials) + len(rounds)
+    blurred = gaussian_filter(images.real, (0, 2, 2))
+    found = LocalProblem(*equations).solve(mean, squared_distances(gram(blurred)), heard.append)
+    told = [message for message in heard if "held-out samples" in message]
+    assert len(found.local.tried) == len(told)
     assert found.local.score == max(score for _, _, score in found.local.tried)
+    assert found.local.score > found.local.tried[0][2] + 3  # decibels above the first frames
     assert ser(images, found.images) > 15
 
 
@@ -133,12 +128,12 @@ def test_factors_are_those_of_least_squares():
     """Against the misfit itself, with every sample held out: a band of noise is dropped, the others are kept."""
     rng = np.random.default_rng(0)
     images = (rng.standard_normal((4, 20, 20)) + 1j * rng.standard_normal((4, 20, 20))).astype(np.complex64)
-    where = fft.ifftshift(radii((20, 20)), axes=AXES) + 0.01  # no location on the border of a band
+    where = fft.ifftshift(radii((20, 20)), axes=AXES)
     truth = ifft2(fft2(images) * np.where(np.digitize(where, BORDERS) < 6, 0.5, 0)).astype(np.complex64)
     judge = on_grid_equations(Gridded(np.ones(images.shape, bool)), fft2(truth)[:, None])
-    np.testing.assert_allclose(filtered(images, band_factors(images, judge, where)), truth, atol=1e-4)
+    np.testing.assert_allclose(filtered(images, band_factors(images, judge)), truth, atol=1e-4)
     noisy = ifft2(fft2(images) + 0.3 * fft2(images)[::-1])
-    fitted, bands = band_factors(noisy, judge, where), np.digitize(where, BORDERS)
+    fitted, bands = band_factors(noisy, judge), np.digitize(where, BORDERS)
     for band in range(len(BORDERS) + 1):
         for change in (-0.02, 0.02):
             other = np.where(bands == band, np.clip(fitted + change, 0, 1), fitted)
@@ -149,35 +144,28 @@ def test_bands_without_held_out_samples_are_left_alone():
     images = np.random.default_rng(0).standard_normal((3, 16, 16)).astype(np.complex64)
     where = fft.ifftshift(radii((16, 16)), axes=AXES)
     judge = on_grid_equations(Gridded(np.broadcast_to(where < 0.3, images.shape)), 0 * images[:, None])
-    factors = band_factors(images, judge, where)
+    factors = band_factors(images, judge)
     np.testing.assert_array_equal(factors[where >= BORDERS[1]], 1)
     assert factors[where < BORDERS[0]].max() < 1e-4
 
 
 @pytest.mark.parametrize("stop_at", [3, 5])
 def test_interrupted_gives_the_best_so_far(beating, stop_at):
-    images, _, mean, equations = beating
-    heard = []
-
-    class Interrupted(Counted):
-        calls = 0
-
-    Interrupted.stop_at = stop_at
-    places = places_of(Interrupted(*equations, 0.3), images, equations)
+    images, mean, equations = beating
+    problem = Interrupted(*equations)
+    problem.stop_at = stop_at
     with pytest.warns(UserWarning, match="interrupted"):
-        found = places.solve(mean, Setting(0.5, 1e-2, 0.0), heard.append)
+        found = problem.solve(mean, squared_distances(gram(images)), silent)
     assert found.local.score == max(score for _, _, score in found.local.tried)
     assert ser(images, found.images) > 15
 
 
 def test_interrupted_before_there_is_anything(beating):
-    images, _, mean, equations = beating
-
-    class Interrupted(Counted):
-        calls, stop_at = 0, 1
-
+    images, mean, equations = beating
+    problem = Interrupted(*equations)
+    problem.stop_at = 1
     with pytest.raises(KeyboardInterrupt):
-        places_of(Interrupted(*equations, 0.3), images, equations).solve(mean, Setting(0.5, 1e-2, 0.0), silent)
+        problem.solve(mean, squared_distances(gram(images)), silent)
 
 
 def test_a_still_series_is_its_mean():
@@ -222,15 +210,9 @@ def test_scale_is_walked_up_while_it_helps():
         asked.append((scale, noise))
         return -abs(scale - 0.25) - noise
 
-    choice = choose_local(predict, (0.125, 0.25, 0.5, 1.0), (0.01, 0.05), 0.0)
+    choice = choose(predict, (0.125, 0.25, 0.5, 1.0), (0.01, 0.05, 0.25))
     assert (choice.scale, choice.noise) == (0.25, 0.01)
     assert asked == [(0.125, 0.01), (0.25, 0.01), (0.5, 0.01), (0.25, 0.05)]
-
-
-def test_more_noise_must_gain_more_than_flattery():
-    scores = {0.01: 5.0, 0.05: 5.1, 0.25: 5.15}
-    for min_gain, noise in ((0.0, 0.25), (0.08, 0.05), (0.2, 0.01)):
-        assert choose_local(lambda _, noise: scores[noise], (1.0,), scores, min_gain).noise == noise
 
 
 @pytest.mark.parametrize(

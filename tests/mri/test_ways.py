@@ -1,20 +1,19 @@
-"""The solves against dense linear algebra, and leaving samples out against really doing so."""
+"""Local kernels and the solve under them against dense linear algebra."""
 
 import numpy as np
 import pytest
 from scipy import fft
 
-from fusewise.mri._columns import Columns
 from fusewise.mri._covariances import (
     LocalKernels,
     effective_rank,
     median_distance,
     squared_distances,
 )
-from fusewise.mri._interpolation import ByImage, BySample
+from fusewise.mri._interpolation import interpolate
 from fusewise.mri._normal_equations import on_grid_equations
 from fusewise.mri._phantom import make_phantom
-from fusewise.mri._sampling import AXES, GridCells, Gridded, radial_mask, radial_trajectory, to_plain, transform
+from fusewise.mri._sampling import AXES, GridCells, Gridded, radial_mask, radial_trajectory
 from fusewise.mri._tensors import gram
 from fusewise.pairs import h1_weight
 
@@ -68,11 +67,24 @@ def test_distances_of_a_tile_are_its_own():
     np.testing.assert_allclose(moved, expected, atol=1e-4 * np.abs(expected).max())
 
 
-def test_shrunk_is_the_inverse():
+def test_smoothing_is_the_covariance_times_the_inverse():
+    """M = K (2 K + 0.1 I)^-1: 2 K M + 0.1 M = K."""
     images, _, kernels = series()
-    system, inverse = kernels.covariance, kernels.shrunk(2.0, 0.1)
+    covariance, smoothing = kernels.covariance, kernels.smoothing(2.0, 0.1)
     u = images + 0.1
-    np.testing.assert_allclose(2.0 * system(inverse(u)) + 0.1 * inverse(u), u, atol=1e-4)
+    np.testing.assert_allclose(2.0 * covariance(smoothing(u)) + 0.1 * smoothing(u), covariance(u), atol=1e-4)
+
+
+def test_one_kernel_of_given_distances():
+    """The mean of the H1 weights at sigma² and at 4 sigma², for every pixel, whatever the unit of the distances."""
+    images, _, _ = series()
+    distances = squared_distances(gram(images))
+    kernels = LocalKernels.of_distances(1e6 * distances, (24, 24), 0.5)
+    middle = 0.5 * median_distance(distances)
+    dense = 0.5 * (h1_weight(distances, middle) + h1_weight(distances, 4 * middle))
+    expected = np.einsum("ts,syx->tyx", dense, images)
+    np.testing.assert_allclose(kernels.covariance(images), expected, atol=1e-4 * np.abs(expected).max())
+    assert kernels.variance == 1
 
 
 def test_tiles_at_rest_are_left_alone():
@@ -83,23 +95,7 @@ def test_tiles_at_rest_are_left_alone():
     assert not kernels.covariance(np.ones_like(images))[:, :8].any()
 
 
-def samples_of(images, mask):
-    return (to_plain(transform(images)) * fft.ifftshift(mask, axes=AXES))[:, None]
-
-
-def solvers(mask, samples, held=None, tol=1e-3):
-    """Both ways to the same frames."""
-    mask = fft.ifftshift(mask, axes=AXES)
-    held = np.zeros_like(mask) if held is None else held
-    parts = [on_grid_equations(Gridded(part), samples) for part in (mask & ~held, mask & held)]
-    used = [Columns.of(part.reshape(len(mask), -1), samples) for part in (mask & ~held, mask)]
-    return {
-        "by sample": BySample(samples[:, 0], *used, tol=tol),
-        "by image": ByImage(*parts, float(mask.mean()), tol=tol),
-    }
-
-
-def test_solves_are_the_dense_minimiser():
+def test_solve_is_the_dense_minimiser():
     """argmin ||A u - b||² + lam <u, K^-1 u> by dense linear algebra, pixels and frames all in one system."""
     rng = np.random.default_rng(0)
     frames, n = 4, 4
@@ -112,35 +108,10 @@ def test_solves_are_the_dense_minimiser():
     normal = np.stack([sampling.adjoint(sampling.forward(e)).ravel() for e in units], axis=1)
     covariance = np.stack([kernels.covariance(e).ravel() for e in units], axis=1)
     z = np.linalg.solve(normal @ covariance + noise * np.eye(images.size), sampling.adjoint(samples).ravel())
-    for name, solver in solvers(mask, samples, tol=1e-6).items():
-        found = solver(kernels, noise, 300)
-        np.testing.assert_allclose(found.centers.ravel(), covariance @ z, atol=1e-4, err_msg=name)
-
-
-def held_out_scan():
-    images, mask, kernels = series()
-    samples = samples_of(images - images.mean(axis=0), mask)
-    held = fft.ifftshift(mask, axes=AXES) & (np.random.default_rng(0).random(mask.shape) < 0.2)
-    return mask, samples, held, kernels, 0.05 * kernels.variance
-
-
-def test_samples_held_out_are_not_used():
-    """Whatever they are, the frames are the same."""
-    mask, samples, held, kernels, noise = held_out_scan()
-    spoilt = np.where(held[:, None], 7.0 + 1j, samples).astype(np.complex64)
-    for clean, other in zip(solvers(mask, samples, held).values(), solvers(mask, spoilt, held).values(), strict=True):
-        found = clean(kernels, noise, 20, whole=False)
-        np.testing.assert_array_equal(found.centers, other(kernels, noise, 20, whole=False).centers)
-
-
-@pytest.mark.parametrize("name", ["by sample", "by image"])
-def test_a_start_is_gone_on_from(name):
-    images, mask, kernels = series()
-    noise = 0.05 * kernels.variance
-    solver = solvers(mask, samples_of(images - images.mean(axis=0), mask), tol=0)[name]
-    first = solver(kernels, noise, 5)
-    second = solver(kernels, noise, 1, start=first.dual)
-    assert second.history[0] == pytest.approx(first.history[-1], rel=1e-3)
+    density = float(mask.mean())
+    equations, smooth = on_grid_equations(sampling, samples), kernels.smoothing(density, noise)
+    found = interpolate(equations, smooth, density, max_steps=300, tol=1e-6)
+    np.testing.assert_allclose(found.centers.ravel(), covariance @ z, atol=1e-4)
 
 
 @pytest.mark.parametrize("used", [None, 0.7])

@@ -456,7 +456,7 @@ class FusionClustering(ClusteringEstimator):
     def _new_rows(self, X: Any, y: Any = None, **half: Any) -> Table:
         """Read rows for the fitted model, with the errors and bounds of their entries."""
         check_is_fitted(self)
-        table = self._counting(self._read(X, y, reset=False, **half))
+        table: Table = self._counting(self._read(X, y, reset=False, **half))
         if isinstance(table, Entries):
             wrong = np.flatnonzero(table.inexact & self._found.choice.two_valued)
             if len(wrong):

@@ -202,14 +202,15 @@ class LocalKernels:
         """K(x); zero in tiles whose variance is negligible."""
         return LocalMatrices(self.tiles, self._evaluated())
 
-    def shrunk(self, density: float, noise: float) -> LocalMatrices:
-        """(density K(x) + noise I)^-1."""
+    def smoothing(self, density: float, noise: float) -> LocalMatrices:
+        """K(x) (density K(x) + noise I)^-1 = (I - noise (density K(x) + noise I)^-1) / density."""
         kernels = self._evaluated()
 
         def invert(some: slice) -> None:
             system = density * kernels[some]
             add_to_diagonals(system, noise)
-            kernels[some] = inverse(system)
+            kernels[some] = inverse(system) * (-noise / density)
+            add_to_diagonals(kernels[some], 1 / density)
 
         each(invert, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
         return LocalMatrices(self.tiles, kernels)

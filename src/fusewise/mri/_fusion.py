@@ -22,7 +22,8 @@ import numpy as np
 from fusewise.kernels import beside, library, to_host
 from fusewise.mri._columns import ColumnInverse, Columns
 from fusewise.mri._covariances import effective_rank, median_distance, squared_distances
-from fusewise.mri._held_out import Setting, choose_local, decibels, frames_per_sample, hold_out, warn_of_interruption
+from fusewise.mri._held_out import Setting, choose, decibels, frames_per_sample, hold_out, warn_of_interruption
+from fusewise.mri._navigator import navigator_distances
 from fusewise.mri._result import Reconstruction, Run
 from fusewise.mri._sampling import invert
 from fusewise.mri._tensors import Array, add_to_diagonals, cast, double, energy, gram, inverse, real_times, zeros
@@ -83,7 +84,7 @@ def fuse_frames(
         kernel = inverse(system)
         operator = cast(kernel, start.real)
         anchor = PROXIMAL * real_times(operator, frames)
-        pulls = ColumnInverse.under(kernel[None], columns, 1.0, rounded=False)(entries - columns.pack(anchor))
+        pulls = ColumnInverse.under(kernel, columns)(entries - columns.pack(anchor))
         frames = anchor + real_times(operator, columns.unpack(pulls))
         distances = squared_distances(gram(frames))
         penalty = float((1 - h1_weight(double(distances), sigma**2)).sum())
@@ -155,7 +156,7 @@ def reconstruct_by_fusion(
 def start_distances(rows: Array, seen: Array, navigator: Array | None) -> Array:
     """Squared distances of frames: the paper's partial ones, of `rows` (T x P) where `seen`, or those of a signal."""
     if navigator is not None:
-        return squared_distances(gram(navigator.reshape(len(navigator), -1)))
+        return navigator_distances(navigator)
     distances = partial_squared_distances(Entries(rows, seen))
     if not np.isfinite(distances).all():
         raise InputError("two frames have no sample in common: pass a navigator, or use method='interpolation'")
@@ -188,7 +189,7 @@ def chosen(
     if sigma is not None and lam is not None:
         return setting(scales[0], 0.0), None
     try:
-        choice = choose_local(predict, scales, RATIOS if lam is None else RATIOS[:1], 0.0)
+        choice = choose(predict, scales, RATIOS if lam is None else RATIOS[:1])
         return replace(choice, noise=setting(choice.scale, choice.noise).noise), None
     except KeyboardInterrupt:
         if kept is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -51,27 +51,20 @@ def frames_per_sample(mask: Array) -> Array:
     return np.asarray((len(mask) / np.maximum(mask.sum(axis=0), 1)).astype(np.float32))
 
 
-def choose_local(
-    predict: Callable[[float, float], float], scales: Iterable[float], noises: Iterable[float], min_gain: float
-) -> Setting:
-    """Increase the scale until the score (of `predict`, in dB) falls, then the noise while that gains `min_gain`."""
-    levels = list(noises)
+def choose(predict: Callable[[float, float], float], scales: Iterable[float], noises: Sequence[float]) -> Setting:
+    """Increase the scale until the score (of `predict`, in dB) falls, then the noise."""
     tried: list[tuple[float, float, float]] = []
-    for scale in scales:
-        tried.append((scale, levels[0], predict(scale, levels[0])))
-        if tried[-1][2] < best(tried).score:
-            break
-    chosen = best(tried)
-    for noise in levels[1:]:
-        tried.append((chosen.scale, noise, predict(chosen.scale, noise)))
-        if tried[-1][2] < chosen.score + min_gain:
-            break
-        chosen = best(tried)
-    return replace(chosen, tried=tuple(tried))
 
+    def falls(scale: float, noise: float) -> bool:
+        tried.append((scale, noise, predict(scale, noise)))
+        return tried[-1][2] < max(score for _, _, score in tried)
 
-def best(tried: list[tuple[float, float, float]]) -> Setting:
-    return Setting(*max(tried, key=lambda setting: setting[2]), tuple(tried))
+    def best() -> tuple[float, float, float]:
+        return max(tried, key=lambda setting: setting[2])
+
+    any(falls(scale, noises[0]) for scale in scales)
+    any(falls(best()[0], noise) for noise in noises[1:])
+    return Setting(*best(), tuple(tried))
 
 
 def warn_of_interruption() -> None:

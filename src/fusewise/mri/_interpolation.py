@@ -30,27 +30,26 @@ class Interpolated:
 
 def interpolate(
     equations: NormalEquations,
-    shrunk: Callable[..., Array],
+    smooth: Callable[..., Array],
     density: float,
-    lam: float,
     start: Array | None = None,
     *,
     max_steps: int,
     tol: float,
 ) -> Interpolated:
-    """Solve (A'A + lam K^-1) u = A'b without K^-1: u and its changes are stored with z = K^-1 u.
+    """Solve (A'A + lam K^-1) u = A'b by conjugate gradients, without K^-1.
 
-    With rho = `density`, the mean of the diagonal of A'A, and G = (rho K + lam I)^-1, which `shrunk` writes into `out`,
-    the preconditioner (rho I + lam K^-1)^-1 is K G = (I - lam G) / rho. It also makes the first frames of `start`,
-    those under another covariance (None: zero), of which K^-1 is not known:
+    `smooth` writes M r into `out`, where M = (rho I + lam K^-1)^-1 = K (rho K + lam I)^-1 and rho = `density` is the
+    mean of the diagonal of A'A. M is the preconditioner, and A'A + M^-1 - rho I the system: changes of u are stored
+    beside their images under M^-1. M also makes the first frames, of `start`, those under another covariance (None:
+    zero):
 
-        u = K G v,  z = G v,   v = rho s + A'(b - A s),
+        u = M (rho s + A'(b - A s)),
 
-    the minimum of rho ||u - v / rho||² + lam <u, K^-1 u>, and s itself if that is the solution. Steps of conjugate
-    gradients end at a residual of `tol` times ||A'b||.
+    which is s itself if that is the solution. The steps end at a residual of `tol` times ||A'b||.
     """
     normal, target, xp = equations.normal, equations.target, library(equations.target)
-    pair, work = xp.stack([target, target]), xp.empty_like(target)  # z and u, or their changes; large arrays are reused
+    pair, work = xp.stack([target, target]), xp.empty_like(target)  # M^-1 u and u; large arrays are reused
     unit = float(inner(target, target)) or 1.0
     history: list[float] = []
 
@@ -58,15 +57,14 @@ def interpolate(
         history.append(sqrt(float(inner(residual, residual)) / unit))
 
     def precondition(residual: Array) -> Array:
-        shrunk(residual, out=pair[0])
-        xp.multiply(pair[0], -lam, out=pair[1])
-        pair[1] += residual
-        pair[1] /= density
+        pair[0] = residual
+        smooth(residual, out=pair[1])
         return pair
 
     def system(direction: Array) -> Array:
         pushed = normal(direction[1])
-        pushed += xp.multiply(direction[0], lam, out=work)
+        pushed += direction[0]
+        pushed -= xp.multiply(direction[1], density, out=work)
         return pushed
 
     def energy(vector: Array, residual: Array) -> Array:
@@ -75,8 +73,10 @@ def interpolate(
     def enough(residual: Array, energy: Array) -> bool:
         return bool(history[-1] <= tol or energy <= 0)  # no energy: rounding prevents further progress
 
-    first = precondition(target if start is None else density * start + target - normal(start))
-    centers, residual = copied(first[1]), target - system(first)
+    centers, residual = xp.zeros_like(target), target
+    if start is not None:
+        first = precondition(density * start + target - normal(start))
+        centers, residual = copied(first[1]), target - system(first)
     note(residual)
     steps = conjugate_gradients(system, precondition, residual, energy, max_steps=max_steps, enough=enough)
     for length, direction, residual in steps:

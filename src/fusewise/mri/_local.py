@@ -17,12 +17,12 @@ from scipy import fft
 
 from fusewise.kernels import beside, to_host
 from fusewise.mri._covariances import LocalKernels, effective_rank
-from fusewise.mri._held_out import Setting, choose_local, decibels, warn_of_interruption
+from fusewise.mri._held_out import Setting, decibels, warn_of_interruption
 from fusewise.mri._interpolation import Interpolated, interpolate
 from fusewise.mri._normal_equations import NormalEquations
 from fusewise.mri._result import Reconstruction
 from fusewise.mri._sampling import AXES, radii
-from fusewise.mri._tensors import Array, fft2, ifft2, inner
+from fusewise.mri._tensors import Array, energy, fft2, ifft2, inner
 from fusewise.progress import Progress
 from fusewise.support import counted
 
@@ -32,29 +32,27 @@ TILES = (14, 20, 28)
 #: Most numbers in the kernels of all tiles, a quarter of a gigabyte: finer tiles are not tried above it.
 LARGEST_KERNELS = 2**26
 
-#: Candidates for sigma², in units of the median squared distance; the one of the first frames.
-SCALES, START_SCALE = (0.5,), 0.5
+#: sigma² of the kernels, in units of the median squared distance.
+SCALE = 0.5
 
-#: Candidates for lam, in units of the smallest one.
-LEVELS = (1.0, 5.0, 25.0, 125.0)
+#: Smallest lam tried, in units of the variance of the motion: below it conjugate gradients only take longer; and the
+#: others, in units of the smallest one.
+SMALLEST_NOISE, LEVELS = 1e-2, (5.0, 25.0, 125.0)
 
-#: Smallest lam tried, in units of the variance of the motion: below it conjugate gradients only take longer.
-SMALLEST_NOISE = 1e-2
-
-#: Most steps of the first solves, while settings are chosen (too short a trial measures speed, not the setting) and in
-#: a round, and the residual, relative to the target, at which a solve ends.
-FIRST_STEPS, TRIAL_STEPS, ROUND_STEPS, TOL = 12, 5, 10, 1e-3
-
-#: Gain in decibels required of a larger noise, which also speeds up convergence and so flatters a short trial.
-MIN_NOISE_GAIN = 0.02
+#: Most steps for the first frames, of the first solve under local kernels, of a trial of more noise (which goes on from
+#: it) and in a round; and the residual, relative to the target, at which a solve ends.
+START_STEPS, FIRST_STEPS, TRIAL_STEPS, ROUND_STEPS, TOL = 8, 15, 5, 10, 2e-3
 
 #: A round that gains fewer decibels than this has stalled, and after so many of them no further round is made: scores
 #: of a few hundred samples scatter, so one is not enough.
 MIN_ROUND_GAIN, MOST_STALLED = 0.03, 2
 
 #: Fewest and most rounds, and steps of the last solve: as many between them as take PATIENCE multiplications by the
-#: kernels. Short series converge; a series of 450 frames of 134 x 134 has one round and 24 steps.
+#: kernels. Short series converge; a series of 450 frames of 134 x 134 has two rounds.
 ROUNDS, FINAL_STEPS, PATIENCE = (1, 8), (24, 80), 9e10
+
+#: Frames move if the variance of a pixel is more than this share of the mean frame's power, which is found to -60 dB.
+STILL = 1e-6
 
 #: Inner borders of the bands that have factors, relative to half the width of k-space.
 BORDERS = tuple(np.arange(0.2, 1.0, 0.1))
@@ -114,20 +112,18 @@ class LocalProblem:
     def solve(self, mean: Array, distances: Array, tell: Progress) -> Reconstruction:
         """Choose the setting by the held-out samples, then solve with all; `distances`: T x T squares, on the host."""
         like = self.fitted.target
-        whole = LocalKernels.of_distances(beside(distances, like), (like.shape[1], like.shape[2]), START_SCALE)
-        start = self._solved(whole, 1, SMALLEST_NOISE, None, FIRST_STEPS)
+        whole = LocalKernels.of_distances(beside(distances, like), (like.shape[1], like.shape[2]), SCALE)
+        start = self._solved(whole, 1, SMALLEST_NOISE, None, START_STEPS)
         tell(f"first frames: held-out samples {start.setting.score:.2f} dB")
-        kernels = local_kernels(start.frames, TILES[0], SCALES[0])
-        if kernels.variance <= 0:  # nothing moves
+        kernels = local_kernels(start.frames, TILES[0])
+        if kernels.variance * mean.shape[0] * mean.shape[1] <= STILL * energy(mean):  # nothing moves
             images = np.repeat(to_host(mean)[None], len(like), axis=0)
             return Reconstruction(images, 0.0, 0.0, 0, (0.0,), start.setting)
         try:
-            best = self._searched(start, kernels, tell)
+            best = self._searched(kernels, start.solution.centers, tell)
             solution, frames = self._with_all(best)
         except KeyboardInterrupt:
-            if self.best is None:
-                raise
-            best = self.best
+            best = self.best or start
             warn_of_interruption()
             solution, frames = best.solution, best.frames
         setting = replace(best.setting, tried=tuple(self.tried))
@@ -145,30 +141,25 @@ class LocalProblem:
         rank = effective_rank(best.kernels.covariance.mean(), lam)
         return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, setting)
 
-    def _searched(self, start: Estimate, kernels: LocalKernels, tell: Progress) -> Estimate:
-        """The best of the trials of settings, and of the rounds that follow."""
-        noises = [level * SMALLEST_NOISE for level in LEVELS]
-        first = self._solved(kernels, TILES[0], noises[0], start.solution.centers, FIRST_STEPS)
-        trials = {(SCALES[0], noises[0]): first}
-
-        def predict(scale: float, noise: float) -> float:
-            if (scale, noise) not in trials:
-                there = kernels if scale == kernels.scale else replace(kernels, scale=scale)
-                trials[scale, noise] = self._solved(there, TILES[0], noise, first.solution.centers, TRIAL_STEPS)
-            score = trials[scale, noise].setting.score
-            tell(f"local kernels: scale {scale}, noise {noise}: held-out samples {score:.2f} dB")
-            return score
-
-        choice = choose_local(predict, SCALES, noises, MIN_NOISE_GAIN)
-        self.best = best = trials[choice.scale, choice.noise]
-        trials.clear()
-        sizes = [tiles for tiles in TILES if tiles**2 * len(first.frames) ** 2 <= LARGEST_KERNELS]
-        last, stalled = best, 0
+    def _searched(self, kernels: LocalKernels, start: Array, tell: Progress) -> Estimate:
+        """The best of the trials of more noise, and of the rounds that follow."""
+        first = chosen = self._solved(kernels, TILES[0], SMALLEST_NOISE, start, FIRST_STEPS)
+        tell(f"local kernels: noise {SMALLEST_NOISE}: held-out samples {first.setting.score:.2f} dB")
+        for level in LEVELS:
+            noise = level * SMALLEST_NOISE
+            more = self._solved(kernels, TILES[0], noise, first.solution.centers, TRIAL_STEPS)
+            tell(f"local kernels: noise {noise}: held-out samples {more.setting.score:.2f} dB")
+            if more.setting.score < chosen.setting.score:
+                break
+            chosen = more
+        self.best = best = last = chosen
+        sizes = [tiles for tiles in TILES if tiles**2 * len(best.frames) ** 2 <= LARGEST_KERNELS]
+        stalled = 0
         for _ in range(self._patience(ROUNDS, ROUND_STEPS)):
             finer = [tiles for tiles in sizes if tiles > last.tiles][:1]
             tiles = finer[0] if finer else last.tiles
-            kernels = local_kernels(last.frames, tiles, choice.scale)
-            found = self._solved(kernels, tiles, choice.noise, last.solution.centers, ROUND_STEPS)
+            kernels = local_kernels(last.frames, tiles)
+            found = self._solved(kernels, tiles, chosen.setting.noise, last.solution.centers, ROUND_STEPS)
             gain = found.setting.score - best.setting.score
             tell(f"kernels of {tiles} x {tiles} tiles: held-out samples {found.setting.score:.2f} dB")
             last = best if finer and gain <= 0 else found
@@ -195,7 +186,7 @@ class LocalProblem:
 
     def _with_all(self, best: Estimate) -> tuple[Interpolated, Array]:
         """Solve with all samples, under the kernels of the best frames."""
-        kernels = local_kernels(best.frames, best.tiles, best.setting.scale)
+        kernels = local_kernels(best.frames, best.tiles)
         steps, start = self._patience(FINAL_STEPS, 1), best.solution.centers
         solution = self._interpolated(self.fitted + self.held, kernels, best.setting.noise, start, steps)
         return solution, filtered(solution.centers, best.factors)
@@ -205,14 +196,14 @@ class LocalProblem:
     ) -> Interpolated:
         """Solve, going on from the frames of a solve under other kernels."""
         lam = noise * kernels.variance
-        return interpolate(used, kernels.shrunk(self.density, lam), self.density, lam, start, max_steps=steps, tol=TOL)
+        return interpolate(used, kernels.smoothing(self.density, lam), self.density, start, max_steps=steps, tol=TOL)
 
     def _patience(self, limits: tuple[int, int], steps: int) -> int:
         frames, ny, nx = self.fitted.target.shape
         return int(np.clip(PATIENCE / (steps * frames**2 * ny * nx), *limits))
 
 
-def local_kernels(images: Array, tiles: int, scale: float) -> LocalKernels:
+def local_kernels(images: Array, tiles: int) -> LocalKernels:
     """Local kernels of frames, or of their deviations from the mean frame."""
     side = max(images.shape[1:]) / tiles
-    return LocalKernels.of(images, scale, side, side)
+    return LocalKernels.of(images, SCALE, side, side)

@@ -146,12 +146,11 @@ def reconstruct_off_grid(
 def mean_image(equations: NormalEquations) -> Array:
     """The image that fits the samples of all frames best: min mean_i ||A_i u - b_i||² + ridge ||u||²."""
     pooled = equations.mean()
-    multiply = library(pooled.target).multiply
 
-    def shrunk(images: Array, out: Array) -> None:
-        multiply(images, 1 / (1 + MEAN_RIDGE), out=out)
+    def smooth(images: Array, out: Array) -> None:
+        library(images).multiply(images, 1 / (1 + MEAN_RIDGE), out=out)
 
-    mean: Array = interpolate(pooled, shrunk, 1.0, MEAN_RIDGE, max_steps=30, tol=1e-3).centers[0]
+    mean: Array = interpolate(pooled, smooth, 1.0, max_steps=30, tol=1e-3).centers[0]
     return mean
 
 

@@ -44,15 +44,10 @@ def to_plain(kspace: Array) -> Array:
     multiplies each of them by a phase. Both are unitary and the same for all frames, so distances are unchanged.
     """
     shifts = fft if library(kspace) is np else library(kspace).fft
-    return turned(shifts.ifftshift(kspace, AXES))
-
-
-def turned(kspace: Array) -> Array:
-    """Apply the second half of ``to_plain``, the phases, to k-space with frequency 0 in the corner."""
     ny, nx = kspace.shape[-2:]
     turns = np.add.outer(fft.fftfreq(ny) * (ny // 2), fft.fftfreq(nx) * (nx // 2))
     phases: Array = cast(beside(np.exp(-2j * np.pi * turns), kspace), kspace)
-    return kspace * phases
+    return shifts.ifftshift(kspace, AXES) * phases  # type: ignore[no-any-return]
 
 
 def radii(shape: tuple[int, int]) -> Array:
