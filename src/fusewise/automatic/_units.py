@@ -37,7 +37,8 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
     return numeric
 
 
-#: Standard deviations within which values of a column are the same; and the largest error of entries that show shape.
+#: Standard deviations within which values of a column are the same; and the share of its variance that errors may have
+#: if it is to have a power.
 SAME, SURE = 1e-6, 0.1
 
 
@@ -72,10 +73,12 @@ class Powers(Record):
         """The powers after which columns are as near to a normal distribution as any power makes them.
 
         Observed values then have mean 0 and variance 1. The levels of categories stay as they are, and so do columns in
-        which one value is frequent (``have_atoms``), or whose errors are not small beside their standard deviation.
+        which one value is frequent (``have_atoms``), or whose errors are large beside their standard deviation.
         """
-        unsure = False if table.variances is None else table.variances.max(axis=0) > SURE**2 * table.column_variances
-        numbers = np.flatnonzero(is_number(table.shape[1], levels) & ~have_atoms(table) & ~unsure)
+        known = is_number(table.shape[1], levels) & ~have_atoms(table)
+        if table.variances is not None:
+            known &= table.variances.sum(axis=0) <= SURE * table.column_counts * table.column_variances
+        numbers = np.flatnonzero(known)
         if not len(numbers):
             return cls.none(table)
         values, mask = table.values[:, numbers], table.mask[:, numbers]
