@@ -12,6 +12,8 @@ from fusewise.kernels._arrays import Mask, Real
 #: is exp(-REACH / 2) of the largest there.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 REACH = 80.0
+#: Variables whose densities are computed at a time, at all nodes.
+BLOCK = 10_000
 #: An interval that adds less than this share to what is known of an entry says nothing; and the smallest variance of
 #: an entry in an interval, as a share of what it would be without.
 VACUOUS, NARROWEST = 1e-8, 1e-12
@@ -31,8 +33,15 @@ def truncated(mean: Real, variance: Real, low: Real, high: Real) -> Truncated:
     """Moments of x ~ N(mean, variance) given low <= x <= high, by quadrature about the mode: accurate in any tail.
 
     With z standardised, z0 the mode and z = z0 + t, the density is exp(-z0²/2) exp(-t (t + 2 z0) / 2): no differences
-    of probabilities are taken, so nothing cancels where the interval is narrow or far from the mean.
+    of probabilities are taken, so nothing cancels where the interval is narrow or far from the mean. One-dimensional.
     """
+    blocks = [slice(begin, begin + BLOCK) for begin in range(0, max(len(mean), 1), BLOCK)]
+    found = (_truncated(*(each[some] for each in (mean, variance, low, high))) for some in blocks)
+    return Truncated(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def _truncated(mean: Real, variance: Real, low: Real, high: Real) -> Truncated:
+    """The same for a block of variables."""
     sd = np.sqrt(variance)
     a, b = (low - mean) / sd, (high - mean) / sd
     mode = np.clip(0.0, a, b)
