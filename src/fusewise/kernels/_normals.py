@@ -97,6 +97,8 @@ def column_moments(
     if low is not None and high is not None:
         at = np.nonzero(known & (np.isfinite(low) | np.isfinite(high)))
         bounds = low[at], high[at]
+        alike, same = np.unique(np.stack([at[1], *bounds]), axis=1, return_inverse=True)
+        column, ends = alike[0].astype(np.intp), alike[1:]
         y[at] = _middle(*bounds)
         width[at] = np.where(np.isfinite(bounds[1] - bounds[0]), bounds[1] - bounds[0], 0)
     mean = (often * y).sum(axis=0) / size
@@ -104,8 +106,8 @@ def column_moments(
     varies, floor = variance > 0, NARROWEST * variance
     for _ in range(ROUNDS):
         if at is not None:
-            m, s = mean[at[1]], np.where(varies, variance, 1.0)[at[1]]
-            y[at], v[at] = sites(m, s, truncated(m, s, *bounds))
+            m, s = mean[column], np.where(varies, variance, 1.0)[column]
+            y[at], v[at] = (each[same.ravel()] for each in sites(m, s, truncated(m, s, *ends)))
         total = np.where(varies, variance, 1.0) + v
         weights = often / total
         sums = np.where(varies, weights.sum(axis=0), 1.0)
