@@ -49,6 +49,8 @@ from fusewise.support import Dims, Either, Flag, Number, NumberArray, Record, Se
 PSEUDO_ENTRIES = 4.0 ** np.arange(-0.5, 4)
 #: Pseudo-entries that shrink a component's variance towards the common one, and its centre towards the column's mean.
 VARIANCE_ENTRIES, CENTER_ENTRIES = 4.0, 1.0
+#: Parts of a row that a component may miss, where entries have errors.
+NEGLIGIBLE = 1e-9
 
 
 class _Counts(NamedTuple):
@@ -241,6 +243,9 @@ class ColumnData:
             energy, sums, mass = np.split(_dense(self.numbers.T @ weighted).T, 3, axis=1)
             return _NumberSums(sums, mass, energy, sums, mass, 0.0)
         found = np.empty((6, *variances.shape))
+        if not issparse(posterior):  # few components have a part of a row
+            kept = posterior > NEGLIGIBLE
+            posterior, weighted = np.where(kept, posterior, 0), np.where(kept, weighted, 0)
         x, columns = self.real.values[:, self.numeric], (csc_array(posterior), csc_array(weighted))
         for k, s in enumerate(variances):
             own = slice(*columns[0].indptr[k : k + 2])

@@ -169,8 +169,9 @@ def _by_component(
     precision = evidence.precision.transpose(2, 0, 1)[evidence.pattern]
     covariances = np.linalg.inv(precision + prior)
     places = np.einsum("irs,is->ir", covariances, evidence.vector.T + prior @ part.mixture.means[k])
-    q, noise = subspace.basis[column], subspace.noises[column]
-    fitted, doubt = np.einsum("cr,cr->c", q, places[own]), np.einsum("cr,crs,cs->c", q, covariances[own], q)
+    q, noise = subspace.basis, subspace.noises[column]
+    fitted = (places @ q.T)[own, column]
+    doubt = (covariances.reshape(len(rows), -1) @ (q[:, :, None] * q[:, None, :]).reshape(len(q), -1).T)[own, column]
     # without the entry's own site, an observation of q' coordinates with the variance noise + v
     share = doubt / (noise + v)
     left = np.maximum(1 - share, 1e-9)

@@ -52,7 +52,8 @@ def layers(weights: Real) -> list[tuple[float, Mask]]:
     return [(float(d), weights >= w) for d, w in zip(np.diff(levels, prepend=0.0), levels, strict=True)]
 
 
-#: Standard deviations within which values of a column are the same; and the largest error of entries that show shape.
+#: Standard deviations within which values of a column are the same; and the share of its variance that errors may have
+#: if it is to have a power.
 SAME, SURE = 1e-6, 0.1
 
 
@@ -90,8 +91,10 @@ class Powers(Record):
         they are, and so do columns in which one value is frequent (``have_atoms``), or whose errors are large beside
         their standard deviation.
         """
-        unsure = False if table.variances is None else table.variances.max(axis=0) > SURE**2 * table.column_variances
-        numbers = np.flatnonzero(is_number(table.shape[1], levels) & ~have_atoms(table) & ~unsure)
+        known = is_number(table.shape[1], levels) & ~have_atoms(table)
+        if table.variances is not None:
+            known &= table.variances.sum(axis=0) <= SURE * table.column_counts * table.column_variances
+        numbers = np.flatnonzero(known)
         if not len(numbers):
             return cls.none(table)
         values, mask = table.values[:, numbers], table.mask[:, numbers]

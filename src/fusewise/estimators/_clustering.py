@@ -221,7 +221,10 @@ class FusionClustering(ClusteringEstimator):
                 )
             table: Table = read_dask(self, X)
             return self._keep(table, cluster(table, **self._settings()))
-        before = None if like is None else labels_before(like, X, **half)
+        heeded = (
+            half if isinstance(like, FusionClustering) else {}
+        )  # to the paper's algorithm these entries are missing
+        before = None if like is None else labels_before(like, X, **heeded)
         counts = as_counts(sample_weight, X)
         table = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts, **half)
         if self.semi_supervised and y is None:

@@ -12,6 +12,8 @@ from fusewise.kernels._arrays import Mask, Real
 #: is exp(-REACH / 2) of the largest there.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 REACH = 80.0
+#: Variables whose densities are computed at a time, at all nodes.
+BLOCK = 10_000
 #: An interval that adds less than this share to what is known of an entry says nothing; and the smallest variance of
 #: an entry in an interval, as a share of what it would be without.
 VACUOUS, NARROWEST = 1e-8, 1e-12
@@ -31,8 +33,15 @@ def truncated(mean: Real, variance: Real, low: Real, high: Real) -> Truncated:
     """Moments of x ~ N(mean, variance) given low <= x <= high, by quadrature about the mode: accurate in any tail.
 
     With z standardised, z0 the mode and z = z0 + t, the density is exp(-z0²/2) exp(-t (t + 2 z0) / 2): no differences
-    of probabilities are taken, so nothing cancels where the interval is narrow or far from the mean.
+    of probabilities are taken, so nothing cancels where the interval is narrow or far from the mean. One-dimensional.
     """
+    blocks = [slice(begin, begin + BLOCK) for begin in range(0, max(len(mean), 1), BLOCK)]
+    found = (_truncated(*(each[some] for each in (mean, variance, low, high))) for some in blocks)
+    return Truncated(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def _truncated(mean: Real, variance: Real, low: Real, high: Real) -> Truncated:
+    """The same for a block of variables."""
     sd = np.sqrt(variance)
     a, b = (low - mean) / sd, (high - mean) / sd
     mode = np.clip(0.0, a, b)
@@ -88,6 +97,8 @@ def column_moments(
     if low is not None and high is not None:
         at = np.nonzero(known & (np.isfinite(low) | np.isfinite(high)))
         bounds = low[at], high[at]
+        alike, same = np.unique(np.stack([at[1], *bounds]), axis=1, return_inverse=True)
+        column, ends = alike[0].astype(np.intp), alike[1:]
         y[at] = _middle(*bounds)
         width[at] = np.where(np.isfinite(bounds[1] - bounds[0]), bounds[1] - bounds[0], 0)
     mean = (often * y).sum(axis=0) / size
@@ -95,8 +106,8 @@ def column_moments(
     varies, floor = variance > 0, NARROWEST * variance
     for _ in range(ROUNDS):
         if at is not None:
-            m, s = mean[at[1]], np.where(varies, variance, 1.0)[at[1]]
-            y[at], v[at] = sites(m, s, truncated(m, s, *bounds))
+            m, s = mean[column], np.where(varies, variance, 1.0)[column]
+            y[at], v[at] = (each[same.ravel()] for each in sites(m, s, truncated(m, s, *ends)))
         total = np.where(varies, variance, 1.0) + v
         weights = often / total
         sums = np.where(varies, weights.sum(axis=0), 1.0)

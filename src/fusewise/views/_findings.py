@@ -318,6 +318,6 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
 
 
 def _spread(entries: Entries) -> Real:
-    """Standard deviation of the observed entries of each column; 1 for a constant column."""
-    squares = np.square(np.abs(entries.centred)).sum(axis=0) / np.maximum(entries.column_counts, 1)
-    return np.where(squares > 0, np.sqrt(squares), 1.0)
+    """Standard deviation of each column; 1 for a constant column."""
+    variances = entries.column_variances
+    return np.where(variances > 0, np.sqrt(variances), 1.0)
