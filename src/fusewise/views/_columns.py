@@ -28,6 +28,7 @@ class TableColumn:
     levels: tuple[Any, ...] = ()  # levels of a category as they are written in the table; empty for numbers
     features: tuple[int, int] = (0, 1)  # (start, stop) of the features of the model that encode it
     markers: tuple[float, ...] = ()  # numbers that stand for a missing value in the user's table, such as -99
+    bounded: bool = False  # whether some entries are known only to lie between bounds; their values are NaN
 
     @cached_property
     def seen(self) -> Mask:

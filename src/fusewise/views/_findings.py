@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fusewise.automatic import Alternative, Choice, Stability
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Mask, Real
-from fusewise.observations import Entries
+from fusewise.observations import BoundedEntries, Entries
 from fusewise.support import InputError
 from fusewise.tables import Cells
 from fusewise.views._certainty import KnownLabels, compare_labels
@@ -259,6 +259,9 @@ def read_findings(
     if origin is None:
         used = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
         origin = TableOrigin(used, columns_in_memory(used))
+    if isinstance(entries, BoundedEntries):
+        marked = [replace(each, bounded=entries.bounded[:, slice(*each.features)].any()) for each in origin.columns]
+        origin = replace(origin, columns=tuple(marked))
     if by_default:  # that of a column: sqrt(sum_j s_j²) over the features j that encode it
         for column in origin.columns:
             where = slice(*column.features)

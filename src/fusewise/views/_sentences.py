@@ -132,7 +132,7 @@ def _traits(found: Findings, k: int) -> list[Trait]:
     contrasts = found.contrasts.clusters[k]
     clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
     said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear]
-    said += [_missing(contrast) for contrast in contrasts]
+    said += [_missing(contrast, found.columns[contrast.column]) for contrast in contrasts]
     return [trait for trait in said if trait is not None][:MOST_TRAITS]
 
 
@@ -173,12 +173,14 @@ def _level_trait(contrast: Contrast) -> Trait | None:
     return _share_trait(name, which, (p, q), which) if p - q >= LEAST_LEVELS else None
 
 
-def _missing(contrast: Contrast) -> Trait | None:
+def _missing(contrast: Contrast, column: TableColumn) -> Trait | None:
     """That values are often missing, or seldom, if that is beyond chance."""
     effect = contrast.missing
     if effect is None or abs(effect.value) < LEAST_MISSING or effect.low <= 0 <= effect.high:
         return None
     p, q, name = contrast.inside.missing, contrast.outside.missing, contrast.name
+    if column.bounded:
+        return _share_trait(name, f"{name} without an exact value", (p, q), f"{name} {'in' if p > q else ''}exact")
     return _share_trait(name, f"missing {name}", (p, q), f"{name} {'missing' if p > q else 'known'}")
 
 
