@@ -260,7 +260,9 @@ def read_findings(
         used = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
         origin = TableOrigin(used, columns_in_memory(used))
     if isinstance(entries, BoundedEntries):
-        marked = [replace(each, bounded=entries.bounded[:, slice(*each.features)].any()) for each in origin.columns]
+        marked = [
+            replace(each, bounded=bool(entries.bounded[:, slice(*each.features)].any())) for each in origin.columns
+        ]
         origin = replace(origin, columns=tuple(marked))
     if by_default:  # that of a column: sqrt(sum_j s_j²) over the features j that encode it
         for column in origin.columns:
