@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import minimize
 from scipy.special import gammaln
 from scipy.stats import multivariate_normal, norm
 
 from fusewise.automatic import AxisMixture, Classifier, Clusters, ColumnMixture, Mixture, Units
+from fusewise.automatic._columns import fit_columns
 from fusewise.automatic._intervals import sites_of
 from fusewise.observations import as_entries, half_known
 from fusewise.subspace import Subspace
@@ -59,6 +61,24 @@ def test_densities_of_independent_columns_have_the_errors_in_their_variances():
             spread = np.diag(part.variances[k, seen] + error[i, seen] ** 2)
             expected = student(X[i, seen], part.means[k, seen], spread, seen.sum()) + np.log(SHARES[k])
             assert densities[i, k] == pytest.approx(expected)
+
+
+def test_em_of_independent_columns_with_errors_finds_the_likeliest_parameters():
+    """One component, of which sum_i log t(x_i; m, s + v_i) is maximised directly as well."""
+    rng = np.random.default_rng(0)
+    error = rng.choice([0.0, 0.5, 2.0], (1500, 2))
+    X = rng.normal([1.0, -2.0], [1.0, 0.3], error.shape) + error * rng.standard_normal(error.shape)
+    table = half_known(as_entries(X), error=error)
+    fit = fit_columns(table, np.ones((len(X), 1)), 200)
+
+    def loss(p):
+        spread = np.exp(p[2:]) + error**2
+        distance = (np.square(X - p[:2]) / spread).sum(axis=1)
+        return (TAIL + 2) / 2 * np.log1p(distance / TAIL).sum() + 0.5 * np.log(spread).sum()
+
+    best = minimize(loss, np.zeros(4)).x
+    np.testing.assert_allclose(fit.means[0], best[:2], atol=0.005)
+    np.testing.assert_allclose(fit.variances[0], np.exp(best[2:]), rtol=0.02)  # a few pseudo-entries are added
 
 
 def test_densities_along_axes_have_the_errors_in_their_noise():

@@ -141,6 +141,8 @@ def test_frames_have_bounds_by_name_and_categories_have_none():
     np.testing.assert_array_equal(model.predict(frame, upper=upper), model.labels_)
     with pytest.raises(InputError, match="column 'kind' holds categories, which have no upper"):
         model.predict(frame, upper=upper.assign(kind=1.0))
+    with pytest.raises(InputError, match=r"upper has the columns a and b, but X has a, b, "):
+        model.predict(frame, upper=upper[["a", "b"]])
     with pytest.raises(InputError, match=r"upper has shape \(8,\), but the table has 9 columns"):
         model.predict(frame, upper=LIMIT)
 

@@ -1,8 +1,8 @@
 """Likelihood of each row's coordinates in a subspace, given its observed entries.
 
-Rows with the same columns missing determine their coordinates equally well, so work of order r³ is done once for each
-pattern of missing values, and only r² for each row. Patterns and rows are the last axis of every array: the innermost
-loops run over them.
+Rows with the same columns missing, and without errors, determine their coordinates equally well: work of order r³ is
+done once for each pattern of missing values, and only r² for each row. Patterns and rows are the last axis of every
+array: the innermost loops run over them.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ from fusewise.support import (
     Word,
     as_input_errors,
     check_values,
+    in_series,
 )
 from fusewise.tables import FrameEncoder, Reading, is_frame, names_of, needs_encoding, reread, warn_of_numbered_things
 
@@ -103,8 +104,11 @@ def of_features(given: Any, name: str, X: Any, encoder: FrameEncoder | None) -> 
     """
     if given is None:
         return None
-    if is_frame(given) and sorted(map(str, given.columns)) == sorted(map(str, columns := names_of(X))):
-        given = given[list(columns)]
+    if is_frame(given):
+        labels, names = {str(label): label for label in given.columns}, names_of(X)
+        if sorted(labels) != sorted(names):
+            raise InputError(f"{name} has the columns {in_series(list(labels))}, but X has {in_series(names)}")
+        given = given[[labels[column] for column in names]]
     if encoder is None:
         return given
     try:
