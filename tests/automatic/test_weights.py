@@ -100,7 +100,7 @@ def levels(weight):
 
 @pytest.mark.parametrize("weight", [2.0, 3.0])
 def test_a_category_of_whole_weight_is_a_category_repeated(weight):
-    """Its levels, and what they cost, in latent classes and beside numbers: as of a table that has it so many times."""
+    """In latent classes and beside numbers, as of a table that has it so many times; it is evidence only once."""
     table, X, blocks, group = levels(weight)
     posterior = 0.1 + 0.8 * np.eye(2)[group]
     ours = fit_columns(table, posterior, 6, blocks)
@@ -108,12 +108,21 @@ def test_a_category_of_whole_weight_is_a_category_repeated(weight):
     repeated = as_entries(np.hstack([X[:, :3], *[X[:, 3:]] * int(weight)]))
     theirs = fit_columns(repeated, posterior, 6, (blocks[0], *again))
     np.testing.assert_allclose(ours.means, theirs.means[:, :5])
-    assert ours.level_cost == pytest.approx(theirs.level_cost)
     assert ours.log_likelihood == pytest.approx(theirs.log_likelihood)
     np.testing.assert_allclose(ours.log_densities(table)[0], theirs.log_densities(repeated)[0])
     evidence, other = LevelEvidence(table, blocks), LevelEvidence(repeated, (blocks[0], *again))
-    assert evidence(group) == pytest.approx(other(group))
+    assert evidence(group) == pytest.approx(LevelEvidence(as_entries(X), blocks)(group))
     np.testing.assert_allclose(evidence.log_shares(posterior), other.log_shares(posterior))
+
+
+def test_a_category_of_half_a_weight_is_half_the_evidence():
+    table, X, blocks, group = levels(0.5)
+    first, both = as_entries(X[:, :3]), as_entries(X)
+    one, two = LevelEvidence(first, blocks[:1])(group), LevelEvidence(both, blocks)(group)
+    assert LevelEvidence(table, blocks)(group) == pytest.approx(one + 0.5 * (two - one))
+    start = 0.1 + 0.8 * np.eye(2)[group]
+    costs = [fit_columns(rows, start, 1, some).level_cost for rows, some in ((first, blocks[:1]), (both, blocks))]
+    assert fit_columns(table, start, 1, blocks).level_cost == pytest.approx(sum(costs) / 2)
 
 
 def test_units_are_longer_by_the_root_of_the_weight():

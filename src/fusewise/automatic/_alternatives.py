@@ -119,8 +119,8 @@ def _explained(choice: Choice, k: int, sample: InMemory) -> Real:
         return class_explained(sample, mixture)
     if sample.is_complete:
         labels = choice.partitions[k]
-        return np.asarray(mixture.log_densities(choice.evidence)[0][np.arange(len(labels)), labels])
-    return explained(choice.evidence, mixture)
+        return np.asarray(mixture.log_densities(choice.evidence.judged)[0][np.arange(len(labels)), labels])
+    return explained(choice.evidence.judged, mixture)
 
 
 def _as_if_chosen(choice: Choice, k: int, sample: InMemory, hints: Hints, *, told: bool) -> Choice:

@@ -194,6 +194,16 @@ class ColumnData:
         weights = None if self.real.weights is None else self.real.weights[self.numeric]
         return 1.0 if weights is None or not len(weights) else float(weights.mean())
 
+    @property
+    def judged(self) -> ColumnData:
+        """The data by which partitions are compared, in which no column counts more than once (``Evidence.judged``)."""
+        if self.real.weights is None:
+            return self
+        ends = np.minimum(np.cumsum([share for share, *_ in self.layers]), 1.0)
+        parts = zip(np.diff(ends, prepend=0.0).tolist(), self.layers, strict=True)
+        once = replace(self.real, weights=at_most_once(self.real.weights))
+        return replace(self, real=once, layers=tuple((share, *rest) for share, (_, *rest) in parts))
+
     @cached_property
     def level_weights(self) -> Real | None:
         """How often each column of levels counts."""
@@ -493,7 +503,7 @@ def _fit_levels(means: Real, held: Real, middle: Real, rows: ColumnData, pseudo:
     unit = np.where(unit > 0, unit, 1.0)  # a column that none of these rows has an entry in
     counts = held / unit
     base, ordered = _positive(middle[where] / unit, counts.sum(), starts), np.array([block.ordered for block in levels])
-    shares, cost = level_shares(counts, base, starts, ordered, pseudo, rows.level_weights)
+    shares, cost = level_shares(counts, base, starts, ordered, pseudo, at_most_once(rows.level_weights))
     means[:, where] = shares * unit
     return cost
 
@@ -531,18 +541,25 @@ class LevelEvidence:
     def log_shares(self, posterior: Real) -> Real:
         """log of the probability of each row's levels in each of K groups, N x K, given p(k | row), N x K."""
         shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._starts, self._ordered)
-        return np.asarray(self._held @ self._counting(np.log(shares)).T)
+        return np.asarray(self._held @ _times(np.log(shares), self._weights).T)
 
     def _evidence(self, labels: Index) -> float:
         n = len(labels)
         member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, int(labels.max()) + 1))
         counts = _dense(member.T @ self._held)
-        shares, cost = level_shares(counts, self._base, self._starts, self._ordered, weights=self._weights)
-        return float(np.sum(counts * self._counting(np.log(shares))) - cost)
+        shares, cost = level_shares(
+            counts, self._base, self._starts, self._ordered, weights=at_most_once(self._weights)
+        )
+        return float(np.sum(counts * _times(np.log(shares), at_most_once(self._weights))) - cost)
 
-    def _counting(self, logs: Real) -> Real:
-        """Logarithms of shares, each as often as its column counts."""
-        return logs if self._weights is None else self._weights * logs
+
+def at_most_once(weights: Real | None) -> Real | None:
+    """The weights by which partitions are compared (``Evidence.judged``)."""
+    return None if weights is None else np.minimum(weights, 1.0)
+
+
+def _times(logs: Real, weights: Real | None) -> Real:
+    return logs if weights is None else weights * logs
 
 
 def only_columns(table: InMemory, columns: Index) -> InMemory:

@@ -53,7 +53,7 @@ def criterion(
         more than 1 if the table is part of a larger one.
     most_rows : of more rows than that, if entries are missing, so many are looked at, and stand for all.
     """
-    n = evidence.shape[0]
+    n, evidence = evidence.shape[0], evidence.judged
     known = (complete or mixture.n_components == 1) and not isinstance(evidence, LayeredEvidence)
     fit = mixture.fit if known else _sum_explained(evidence, mixture, most_rows or n)
     return _penalised(fit, mixture, n, worth, evidence.weight)
@@ -151,13 +151,17 @@ def class_criterion(table: InMemory | ColumnData, mixture: Classes, worth: float
     the data (the coarsened posterior of Miller and Dunson, 2019). In a table with numbers
     each cut costs log N as well, as above; else cuts that are due to the shape of a column would pay.
     """
-    n, rows = worth * table.shape[0], table if isinstance(table, ColumnData) else ColumnData.of(table, mixture.levels)
+    n, rows = worth * table.shape[0], _judged_by(table, mixture)
     by_chance = 0.5 * rows.weight * mixture.complexity
     # less what is due to chance, as in `_penalised`
     fit = worth * float(probabilities(mixture.log_densities(rows)[0])[1].sum()) - max(worth - 1, 0.0) * by_chance
     cuts = mixture.n_components - 1 if has_numbers(mixture) else 0
     cost = (by_chance + cuts) * float(np.log(n)) + mixture.level_cost
     return fit / (1 + n / ROWS) - cost
+
+
+def _judged_by(table: InMemory | ColumnData, mixture: Classes) -> ColumnData:
+    return (table if isinstance(table, ColumnData) else ColumnData.of(table, mixture.levels)).judged
 
 
 def has_numbers(classes: ColumnMixture) -> bool:
@@ -167,5 +171,5 @@ def has_numbers(classes: ColumnMixture) -> bool:
 
 def class_explained(table: InMemory, mixture: Classes, worth: float = 1.0) -> Real:
     """What each row adds to ``class_criterion``."""
-    total = probabilities(mixture.log_densities(table)[0])[1]
+    total = probabilities(mixture.log_densities(_judged_by(table, mixture))[0])[1]
     return np.asarray(total / (1 + worth * len(total) / ROWS))

@@ -29,7 +29,7 @@ from fusewise.kernels import (
 )
 from fusewise.observations import InMemory, SparseEntries
 from fusewise.subspace import Subspace, precisions, pulls
-from fusewise.support import Dims, Flag, Instance, Number, NumberArray, PositionArray, Record, Several
+from fusewise.support import Dims, Flag, Instance, NumberArray, PositionArray, Record, Several
 
 
 class Marginal(NamedTuple):
@@ -122,6 +122,14 @@ class Evidence(Record):
     def weight(self) -> float:
         """How often a column counts on average."""
         return 1.0
+
+    @property
+    def judged(self) -> Evidence:
+        """The evidence by which partitions are compared, in which no column counts more than once.
+
+        A column that counts twice is its own best predictor, and each cut of it into two would seem to pay.
+        """
+        return self
 
     @property
     def plain(self) -> bool:
@@ -220,12 +228,12 @@ class LayeredEvidence(Evidence):
 
     layers: tuple[Evidence, ...] = ()
     shares: Real = field(default_factory=lambda: np.ones(0))  # the d_l
-    mean_weight: float = 1.0
+    sizes: Real = field(default_factory=lambda: np.ones(0))  # the share of the columns in each layer
 
     _rules: ClassVar = Evidence._rules | {
         "layers": Several(Instance(Evidence, N="N", r="r"), "L"),
         "shares": NumberArray("L", low=0),
-        "mean_weight": Number(low=0),
+        "sizes": NumberArray("L", low=0, high=1),
     }
 
     @classmethod
@@ -238,11 +246,16 @@ class LayeredEvidence(Evidence):
             some = entries.standardised(columns, np.ones(p), np.zeros(p))
             parts.append(Evidence._once(subspace.of_columns(columns), some))
             shares.append(share)
-        return cls(**_fields(whole), layers=tuple(parts), shares=np.array(shares), mean_weight=float(weights.mean()))
+        sizes = np.array([(weights >= w).mean() for w in np.unique(weights)])
+        return cls(**_fields(whole), layers=tuple(parts), shares=np.array(shares), sizes=sizes)
 
     @property
     def weight(self) -> float:
-        return self.mean_weight
+        return float(self.shares @ self.sizes)
+
+    @property
+    def judged(self) -> Evidence:
+        return replace(self, shares=np.diff(np.minimum(np.cumsum(self.shares), 1.0), prepend=0.0))
 
     def turned(self, factor: Real) -> Evidence:
         return Evidence(**_fields(self)).turned(factor)

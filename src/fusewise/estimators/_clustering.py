@@ -53,7 +53,8 @@ class FusionClustering(ClusteringEstimator):
         pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
     feature_weights : how often each column counts: a number for each column, or a mapping from names or patterns of
         columns, {"age": 2, "q_*": 0.5}. Whole weights repeat a column by measurements that are as independent of it as
-        two rows of a cluster are, and a column of weight 0 is not used: its centres are its mean. None: all count once.
+        two rows of a cluster are (but as evidence of further clusters it counts once); a column of weight 0 is not
+        used, and its centres are its mean. None: all count once.
     min_cluster_size : smallest size of a cluster. None is 1.5% of the rows and at least 3, but in tables of more than
         5000 rows groups of a few rows far from all others are clusters too.
     outliers : whether rows that are far from every cluster are in none (label -1). If False, every row gets its
