@@ -43,7 +43,7 @@ SMALLEST_NOISE, LEVELS = 1e-2, (5.0, 25.0, 125.0)
 #: it) and in a round; and the residual, relative to the target, at which a solve ends.
 START_STEPS, FIRST_STEPS, TRIAL_STEPS, ROUND_STEPS, TOL = 8, 15, 5, 10, 2e-3
 
-#: Gain required of a larger noise, as a share of the score: it also speeds up convergence, which flatters a short trial.
+#: Gain required of a larger noise, as a share of the score: it also speeds up a solve, which flatters a short trial.
 MIN_NOISE_GAIN = 2e-3
 
 #: A round that gains fewer decibels than this has stalled, and after so many of them no further round is made: scores
