@@ -8,8 +8,9 @@ so distances in k-space are distances of images.
 ``fusewise.fusion`` has the same objective and finds the same minimum (``tests/mri/test_fusing.py``), but its loop is
 made for many rows of a few columns: it moves all rows at once along a graph of pairs by conjugate gradients. Here there
 are hundreds of rows, each pair counts, and each of some ten thousand columns is a small system of the frames that
-sampled it, which is solved exactly, on a GPU too, by the ``ColumnInverse`` that interpolation needs anyway. Shared are
-the weights (``h1_weight``) and the distances of incomplete rows (``fusewise.pairs``).
+sampled it, which ``ColumnInverse`` solves exactly, on a GPU too. For 100 frames of 96 x 96, the choice of sigma and lam
+and the final descent take 2.4 CPU seconds in this way; ``fuse`` takes 4.0 for the final descent alone. Shared are the
+weights (``h1_weight``) and the distances of incomplete rows (``fusewise.pairs``).
 """
 
 from __future__ import annotations

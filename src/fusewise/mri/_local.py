@@ -43,6 +43,9 @@ SMALLEST_NOISE, LEVELS = 1e-2, (5.0, 25.0, 125.0)
 #: it) and in a round; and the residual, relative to the target, at which a solve ends.
 START_STEPS, FIRST_STEPS, TRIAL_STEPS, ROUND_STEPS, TOL = 8, 15, 5, 10, 2e-3
 
+#: Gain required of a larger noise, as a share of the score: it also speeds up a solve, which flatters a short trial.
+MIN_NOISE_GAIN = 2e-3
+
 #: A round that gains fewer decibels than this has stalled, and after so many of them no further round is made: scores
 #: of a few hundred samples scatter, so one is not enough.
 MIN_ROUND_GAIN, MOST_STALLED = 0.03, 2
@@ -149,7 +152,7 @@ class LocalProblem:
             noise = level * SMALLEST_NOISE
             more = self._solved(kernels, TILES[0], noise, first.solution.centers, TRIAL_STEPS)
             tell(f"local kernels: noise {noise}: held-out samples {more.setting.score:.2f} dB")
-            if more.setting.score < chosen.setting.score:
+            if more.setting.score < chosen.setting.score + MIN_NOISE_GAIN * abs(chosen.setting.score):
                 break
             chosen = more
         self.best = best = last = chosen

@@ -1,8 +1,6 @@
 """From undersampled k-space of a moving heart to images, with nothing to tune. Not for diagnostic use.
 
-On a grid: kernels by frequency band, then local kernels. Off the grid the image that best fits all samples is
-subtracted, and the remaining motion is gridded for a first reconstruction; with its local kernels, the samples at their
-true locations give better frames, from which the next kernels are computed.
+The image that best fits all samples is subtracted; what remains is solved for in the same way on the grid and off it.
 """
 
 from __future__ import annotations
