@@ -56,6 +56,20 @@ def test_limits_find_the_clusters_that_missing_entries_hide(model):
     assert adjusted_rand_score(TRUTH, FusionClustering().fit(SEEN).labels_) < 0.9
 
 
+@pytest.mark.parametrize("seed", [5, 7, 10])
+def test_skewed_columns_with_a_limit_are_made_symmetric(seed):
+    """Three log-normal groups, three of eight columns with 20 to 40% below a limit: before, two clusters in one."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat([0, 1, 2], 100)
+    X = np.exp(rng.normal(0, 1, (3, 8))[truth] + 0.5 * rng.normal(size=(300, 8)))
+    limit = np.array([*(np.quantile(X[:, j], q) for j, q in enumerate((0.2, 0.3, 0.4))), *[-np.inf] * 5])
+    model = FusionClustering(random_state=0).fit(
+        np.where(limit > X, np.nan, X), upper=np.where(limit > X, limit, np.inf)
+    )
+    assert any("made symmetric" in each for each in model.limits_)
+    assert adjusted_rand_score(truth, model.labels_) > 0.94
+
+
 def test_units_do_not_matter(model):
     scales = 10.0 ** np.arange(-3, 5)
     other = FusionClustering().fit(SEEN * scales, upper=LIMIT * scales)

@@ -26,6 +26,7 @@ from fusewise.automatic._criterion import ROWS, explained
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, held, joined
+from fusewise.automatic._intervals import sites_of
 from fusewise.automatic._mixture import Mixture, probabilities
 from fusewise.automatic._mixture_fit import describe, fit_groups
 from fusewise.automatic._nearby import near_components
@@ -36,7 +37,7 @@ from fusewise.automatic._search import TreeSearch
 from fusewise.automatic._units import Levels, Powers, is_number, units_of
 from fusewise.automatic._valleys import linked, without_valley
 from fusewise.kernels import Index, Labels, Real, small_products
-from fusewise.observations import BoundedEntries, Entries, Table
+from fusewise.observations import BoundedEntries, Entries, InMemory, Table
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
 from fusewise.support import counted
@@ -102,12 +103,17 @@ def _searched(task: SampledSearch, rank: int | None) -> tuple[SampledSearch, Sea
     rows, search, found = _in_sample(task, rank)
     try:
         plain = _settled(task, (rows, search, found))
-        powers = None if isinstance(task.first, BoundedEntries) else _powers_in_question(search, found)
+        bounded = task.units.scaled(task.table.take_seen(rows)) if isinstance(task.first, BoundedEntries) else None
+        exact = bounded.exact if isinstance(bounded, BoundedEntries) else search.sample
+        powers = _powers_in_question(exact, search, found)
         if powers is None:
             return task, plain
         symmetric = replace(task, units=replace(task.units, powers=powers))
         other = _settled(symmetric, _in_sample(symmetric, rank))
-        taken = other[2].criterion + _worth_of(powers, search) > plain[2].criterion and not _hides(other, plain)
+        gain = other[2].criterion + _worth_of(powers, exact, search) - plain[2].criterion
+        if isinstance(bounded, BoundedEntries):
+            gain += _of_intervals(symmetric, other) - _of_intervals(task, plain)
+        taken = gain > 0 and not _hides(other, plain)
         return (symmetric, other) if taken else (task, plain)
     except KeyboardInterrupt:
         return task, (rows, search, interrupted(found))
@@ -147,12 +153,11 @@ def _settled(task: SampledSearch, first: SearchedRows) -> SearchedRows:
     return rows, search, found if found.interrupted else across_gaps(search, found)
 
 
-def _powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
-    """The powers that make columns symmetric, if they alone gain more than the clusters that were found."""
-    rows = search.sample
+def _powers_in_question(rows: InMemory, search: TreeSearch, found: Searched) -> Powers | None:
+    """The powers that make columns of exact entries symmetric, if they alone gain more than the clusters found."""
     if search.hints or found.interrupted or found.best.n_groups == 1:
         return None
-    if not isinstance(rows, Entries) or rows is not search.wide or rows.dtype.kind == "c":
+    if not isinstance(rows, Entries) or search.sample is not search.wide or rows.dtype.kind == "c":
         return None
     if not is_number(rows.shape[1], search.levels).any():
         return None
@@ -160,11 +165,27 @@ def _powers_in_question(search: TreeSearch, found: Searched) -> Powers | None:
     return powers if powers.n_powers and powers.gain(rows) > found.gain else None
 
 
-def _worth_of(powers: Powers, search: TreeSearch) -> float:
+def _worth_of(powers: Powers, rows: InMemory, search: TreeSearch) -> float:
     """What powers add to a criterion, so that those with and without them compare: log |dz/dx| - (p/2) log N."""
-    n = search.worth * search.sample.shape[0]
-    slopes = search.worth * float(powers.log_slopes(search.sample).sum())
+    n = search.worth * rows.shape[0]
+    slopes = search.worth * float(powers.log_slopes(rows).sum())
     return (slopes / (1 + n / ROWS) if search.for_classes else slopes) - 0.5 * powers.n_powers * float(np.log(n))
+
+
+def _of_intervals(task: SampledSearch, searched: SearchedRows) -> float:
+    """By what the log-probability of intervals, under the clusters found, exceeds the log-density of their sites.
+
+    Sites of one scale have densities that those of another have not; the probabilities of intervals compare.
+    """
+    rows, search, found = searched
+    clusters = clusters_of(search, found)[1]
+    bounded = task.units.applied(task.table.take_seen(rows))
+    assert isinstance(bounded, BoundedEntries)
+    renewed = sites_of(clusters, bounded)
+    of_sites, of_rows = (
+        float(probabilities(clusters.log_densities(table)[0])[1].sum()) for table in (search.sample, renewed.entries)
+    )
+    return search.worth * (of_rows + float(renewed.log_scale.sum()) - of_sites)
 
 
 def _hides(searched: SearchedRows, other: SearchedRows) -> bool:

@@ -71,9 +71,9 @@ def sites_of(clusters: Clusters, table: BoundedEntries) -> Sites:
     row, column = where = _places(table)
     low, high = table.low[where], table.high[where]
     if not len(row):
-        return Sites(_observed(table), where, (low, high), low, low, Truncated(low, low, low), np.zeros(table.shape[0]))
+        return Sites(table.exact, where, (low, high), low, low, Truncated(low, low, low), np.zeros(table.shape[0]))
     touched, at = np.unique(row, return_inverse=True)
-    some = _observed(table).take(touched)
+    some = table.exact.take(touched)
     y: Real = np.zeros(len(row))
     v: Real = np.full(len(row), np.inf)
     for step in (1.0, *(ROUNDS - 1) * (STEP,)):
@@ -84,7 +84,7 @@ def sites_of(clusters: Clusters, table: BoundedEntries) -> Sites:
     scale = given.log_mass + 0.5 * np.where(
         np.isfinite(v), np.log(2 * np.pi * (variance + v)) + np.square(y - mean) / (variance + v), 0
     )
-    entries = _with_sites(_observed(table), where, y, v)
+    entries = _with_sites(table.exact, where, y, v)
     scales = np.asarray(np.bincount(row, scale, table.shape[0]), float)
     return Sites(entries, where, (low, high), mean, variance, given, scales)
 
@@ -95,7 +95,7 @@ def sites_along_axes(table: BoundedEntries, rank: int) -> Entries:
     column = where[1]
     mean, variance = table.column_means[column], np.maximum(table.column_variances, 1e-12)[column]
     known = sites(mean, variance, truncated(mean, variance, table.low[where], table.high[where]))
-    entries = _with_sites(_observed(table), where, *known)
+    entries = _with_sites(table.exact, where, *known)
     for _ in range(FITS):
         subspace = fit_axes(entries, rank)
         r = subspace.rank
@@ -108,11 +108,6 @@ def _places(table: BoundedEntries) -> tuple[Index, Index]:
     """Row and column of each entry in an interval."""
     row, column = np.nonzero(table.bounded)
     return row, column
-
-
-def _observed(table: BoundedEntries) -> Entries:
-    """The observed entries."""
-    return Entries(table.values, table.mask, table.feature_names, table.weights, table.variances)
 
 
 def _with_sites(table: Entries, where: tuple[Index, Index], y: Real, v: Real) -> Entries:

@@ -70,8 +70,11 @@ class SampledSearch:
         n, hints = self.table.n_seen, among_seen(self.table, self.hints)
         rows, many = samples(self.table, size, self.seed, hints)
         wide = self.units.scaled(self.first if size == SAMPLE else self.table.take_seen(many))
+        bounded = isinstance(wide, BoundedEntries)
         if isinstance(wide, BoundedEntries):
-            wide = sites_along_axes(wide, min(RANK, *wide.shape))
+            symmetric = self.units.made_symmetric(wide)
+            assert isinstance(symmetric, BoundedEntries)
+            wide = sites_along_axes(symmetric, min(RANK, *wide.shape))
         among = None if len(many) == len(rows) else np.searchsorted(many, rows)
         if among is None and isinstance(wide, Entries) and wide.dtype.kind == "f" and not hints:
             wide, order = canonical(wide, is_number(wide.shape[1], self.levels))
@@ -79,7 +82,7 @@ class SampledSearch:
         copies = shares_of_copies(wide if among is None else wide.take(among))
         if copies is None and isinstance(wide, Entries):
             wide = spread_out(wide, self.seed)
-        wide = self.units.made_symmetric(wide)
+        wide = wide if bounded else self.units.made_symmetric(wide)
         sample = wide if among is None else wide.take(among)
         smallest = smallest_clusters(len(rows), n, self.min_size)
         return rows, TreeSearch(

@@ -45,6 +45,11 @@ class BoundedEntries(Entries):
         return np.isfinite(self.low) | np.isfinite(self.high)
 
     @property
+    def exact(self) -> Entries:
+        """The observed entries alone."""
+        return Entries(self.values, self.mask, self.feature_names, self.weights, self.variances)
+
+    @property
     def known(self) -> Mask:
         return self.mask | self.bounded
 
