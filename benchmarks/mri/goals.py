@@ -131,7 +131,6 @@ def main() -> None:
         if args.only is not None and name not in args.only:
             continue
         case = make()
-        sampled = (case.arguments["kspace"] != 0).any(axis=1 if case.arguments["kspace"].ndim == 4 else ()).mean()
         scores, spent, taken = [], [], []
         for draw in range(args.draws if case.spread else 1):
             begun, before = time.perf_counter(), time.process_time()
@@ -142,7 +141,7 @@ def main() -> None:
         spread = f"{np.ptp(scores):.2f} < {case.spread}" if len(scores) > 1 else ""
         must = "" if case.must is None else f">= {case.must}: {'yes' if min(scores) >= case.must else 'NO'}"
         shown = " ".join(f"{score:.2f}" for score in scores)
-        share = "off the grid" if "trajectory" in case.arguments else f"{sampled:.1%}"
+        share = f"{case.arguments['mask'].mean():.1%}" if "mask" in case.arguments else "off the grid"
         row = f"{share} | {shown} | {spread} | {must} | {np.mean(spent):.1f} | {np.mean(taken):.1f}"
         print(f"| {name} | {row} |", flush=True)
 
