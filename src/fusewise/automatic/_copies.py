@@ -41,8 +41,9 @@ def canonical(table: Entries, numbers: Mask) -> tuple[Entries, Index]:
         settled = np.empty(len(column))
         settled[order] = SAME * np.round(same / SAME)
         values[seen, j] = settled
-    first = np.argsort(numbers, kind="stable")  # the last keys of a sort count most: a coin toss does not move rows
-    order = np.lexsort((*table.mask.T[first], *values.T[first]))
+    # The last keys count most: the numbers, so that a coin toss moves no row.
+    keys = [each for which in (~numbers, numbers) for each in (*values.T[which], *table.mask.T[which])]
+    order = np.lexsort(keys)
     return replace(table, values=values).take(order), np.asarray(order, np.intp)
 
 

@@ -51,8 +51,13 @@ MOST_COMPONENTS, ROWS_EACH = 15, 3
 
 
 def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
-    """All dimensions if these are few, or as many as the centres of the clusters that were found span."""
+    """All dimensions if these are few, or as many as the centres of the clusters that were found span.
+
+    For latent classes coordinates are only where EM begins.
+    """
     columns = search.n_columns
+    if search.for_classes:
+        return found
     whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, search.most)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
     if wanted <= found.rank:
