@@ -178,3 +178,14 @@ def test_streams_and_dask_say_what_to_do_instead(model):
             asked(lazy, upper=LIMIT)
     with pytest.raises(InputError, match="partial_fit cannot go on from a fit with sample_weight, error or bounds"):
         FusionClustering().fit(SEEN, upper=LIMIT).partial_fit(SEEN)
+
+
+def test_weights_and_bounds_are_used_together():
+    """A column without weight is absent, whatever its bounds; the others keep theirs."""
+    upper = np.where(BELOW, LIMIT, np.inf)
+    some = FusionClustering(random_state=0).fit(SEEN[:, 1:], upper=upper[:, 1:])
+    weighted = FusionClustering(feature_weights=[0, *[1] * (COLUMNS - 1)], random_state=0).fit(SEEN, upper=upper)
+    np.testing.assert_array_equal(weighted.labels_, some.labels_)
+    double = FusionClustering(feature_weights=[2] * COLUMNS, random_state=0).fit(SEEN, upper=upper)
+    assert adjusted_rand_score(double.labels_, TRUTH) > 0.9
+    np.testing.assert_array_equal(double.predict(SEEN, upper=upper), double.labels_)
