@@ -53,11 +53,10 @@ MOST_COMPONENTS, ROWS_EACH = 15, 3
 def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
     """All dimensions if these are few, or as many as the centres of the clusters that were found span.
 
-    For latent classes coordinates are only where EM begins. Others pay if their number is given (0.317 instead of 0.304
-    on 38 tables), and not if it is to be found (0.288 with and without).
+    For latent classes coordinates are only where EM begins: others changed nothing on average over 53 tables.
     """
     columns = search.n_columns
-    if search.for_classes and not search.told:
+    if search.for_classes:
         return found
     whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, search.most)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
