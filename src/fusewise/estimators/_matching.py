@@ -46,7 +46,7 @@ class Matching(Record):
 
     @property
     def similarity(self) -> Real:
-        """|A ∩ B| / |A ∪ B| for each cluster A and the earlier one B that it continues; 0 if it is new."""
+        """``|A ∩ B| / |A ∪ B|`` for each cluster A and the earlier one B that it continues; 0 if it is new."""
         either = self.sizes + np.append(self.earlier_sizes, 0)[self.earlier] - self.common
         return np.asarray(self.common / np.maximum(either, 1))
 
