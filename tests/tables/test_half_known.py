@@ -212,3 +212,39 @@ def test_parts_are_listed_alike_and_say_what_is_not_used(laboratory):
     shown = " ".join(ran.stdout.split())
     assert f"{sum(iron == '<0.05' for iron, _, _ in laboratory)} below 0.05" in shown
     assert "entries with bounds count as missing" in shown
+
+
+def test_the_clusters_know_what_the_file_says(laboratory):
+    """A model of the file is that of its numbers with its bounds, not with the cells missing."""
+    from fusewise import FusionClustering, load
+
+    reading = read_table("t.csv", below={"zinc": 0.04})
+    assert set(reading.half_known) == {"lower", "upper"}
+    by_file = FusionClustering(random_state=0).fit(reading)
+    bounds = {"lower": reading.lower, "upper": reading.upper}
+    by_bounds = FusionClustering(random_state=0).fit(reading.frame, **bounds)
+    without = FusionClustering(random_state=0).fit(reading.frame)
+    np.testing.assert_array_equal(by_file.probabilities_, by_bounds.probabilities_)
+    assert not np.array_equal(by_file.probabilities_, without.probabilities_)
+    np.testing.assert_array_equal(by_file.predict(reading), by_bounds.predict(reading.frame, **bounds))
+    ran = command(
+        "fit", "t.csv", "--below", "zinc=0.04", "--seed", "0", "--out", "out", "--save", "m", "--no-stability"
+    )
+    assert ran.exit_code == 0, ran.stderr
+    np.testing.assert_allclose(load("m").probabilities_, by_file.probabilities_)
+
+
+def test_cells_below_a_limit_are_not_called_missing(tmp_path, monkeypatch):
+    """One group of three has iron below the limit in most of its rows."""
+    rng = np.random.default_rng(0)
+    iron, zinc = np.repeat([3.0, 3, 0.3], 40) * np.exp(0.2 * rng.normal(size=120)), np.repeat([1.0, 9, 9], 40)
+    monkeypatch.chdir(tmp_path)
+    with open("t.csv", "w", newline="") as file:
+        rows = zip(iron, zinc * np.exp(0.2 * rng.normal(size=120)), strict=True)
+        lines = [[f"{a:.3f}" if a >= 0.35 else "<0.35", f"{b:.3f}"] for a, b in rows]
+        csv.writer(file).writerows([["iron", "zinc"], *lines])
+    ran = command("fit", "t.csv", "--n-clusters", "3", "--no-stability")
+    assert ran.exit_code == 0, ran.stderr
+    shown = " ".join(ran.stdout.split())
+    assert "iron without an exact value" in shown
+    assert "missing iron" not in shown

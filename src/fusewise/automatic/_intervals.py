@@ -139,6 +139,8 @@ def _expected(clusters: Clusters, entries: Entries, at: Index, column: Index, y:
     for part in clusters.parts:
         for k in range(part.n_components):
             near = np.flatnonzero((shares[:, begin + k] > NEGLIGIBLE)[at])
+            if not len(near):  # a component far from every row with an interval
+                continue
             means[near, begin + k], variances[near, begin + k] = _by_component(
                 part, k, entries, at[near], column[near], y[near], v[near]
             )
