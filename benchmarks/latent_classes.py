@@ -2,7 +2,6 @@
 
     python benchmarks/latent_classes.py              # 30 tables (about 5 minutes on 2 cores)
     python benchmarks/latent_classes.py --tables 10  # fewer
-    python benchmarks/latent_classes.py --families   # families that are hard each in its own way (class_families.py)
 
 A table has 2 to 8 classes of unequal size, 100 to 2000 rows and 5 to 40 columns of 2 to 6 levels; none, a quarter or
 half of the columns are noise; in a third of the tables neighbouring columns are copied from each other in part, so that
@@ -14,12 +13,10 @@ missing entries left out, the best of ten random starts (K given) or of five for
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from class_families import FAMILIES, drawn
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
@@ -104,37 +101,11 @@ def scores(seed: int) -> tuple[float, list[float], int, int]:
     return spread, [adjusted_rand_score(y, found) for found in labels], ours.n_clusters_ - k, number + 1 - k
 
 
-def of_family(family: str, seed: int) -> tuple[float, float, int, float]:
-    """Scores told nothing and told K, how many classes too many were found, and seconds of CPU time, told nothing."""
-    cells, y, categories = drawn(family, seed)
-    k, begin = len(np.unique(y)), time.process_time()
-    ours = FusionClustering(categorical_features=categories, random_state=0).fit(cells)
-    seconds = time.process_time() - begin
-    told = FusionClustering(categorical_features=categories, random_state=0, n_clusters=k).fit(cells)
-    known = [adjusted_rand_score(y, found.labels_) for found in (ours, told)]
-    return known[0], known[1], ours.n_clusters_ - k, seconds
-
-
-def families(n_tables: int) -> None:
-    """Print a line for each family."""
-    print(f"| {n_tables} tables each | ARI | ARI (K) | K found | classes too many, mean | CPU seconds, mean |")
-    print("|---|---|---|---|---|---|")
-    for family in FAMILIES:
-        ours, told, gaps, seconds = np.array([of_family(family, seed) for seed in range(n_tables)]).T
-        found = f"{np.mean(ours):.3f} | {np.mean(told):.3f} | {np.mean(gaps == 0):.0%}"
-        print(f"| {family} | {found} | {np.mean(gaps):+.1f} | {np.mean(seconds):.1f} |", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=int, default=None, help="30, or 10 of each family")
-    parser.add_argument("--families", action="store_true")
+    parser.add_argument("--tables", type=int, default=30)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    if args.families:
-        families(args.tables or 10)
-        return
-    args.tables = args.tables or 30
     spreads, found, ours, bic = zip(*map(scores, range(args.tables)), strict=True)
     print(f"| {args.tables} tables, mean ARI | tables | {' | '.join(METHODS)} |\n|{'---|' * (len(METHODS) + 2)}")
     table = np.array(found)

@@ -23,8 +23,8 @@ from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
 
-#: Rounds of EM from each start, and at most from the better of them; and those that lead to a partition to be compared.
-SHORT_ROUNDS, LONG_ROUNDS, ROUNDS = 8, 50, 20
+#: Rounds of EM from each start, and at most from the better of them.
+SHORT_ROUNDS, LONG_ROUNDS = 8, 20
 #: The fewest classes are taken that gain this share of what is gained at most: columns of a class are never quite
 #: independent, and further classes improve on that.
 ENOUGH_GAINED = 0.8
@@ -103,7 +103,7 @@ def by_independent_columns(table: InMemory, labels: Labels, smallest: float) -> 
 
     Rows of components with fewer than `smallest` rows go to the likeliest of the others.
     """
-    mixture = fit_columns(table, _softened(labels), ROUNDS)
+    mixture = fit_columns(table, _softened(labels), LONG_ROUNDS)
     densities = mixture.log_densities(table)[0]
     kept = np.bincount(densities.argmax(axis=1), minlength=mixture.n_components) >= smallest
     likeliest = (densities[:, kept] if kept.any() else densities).argmax(axis=1)

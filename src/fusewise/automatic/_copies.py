@@ -1,11 +1,4 @@
-"""Values that were rounded so much that different rows agree.
-
-A row is joined to its nearest neighbours. If many rows have the same values, these are all its neighbours, and no edge
-leads to the next value: the values fall apart into groups of their own. A value rounded to steps of d was anywhere
-within d/2 of it, so for the search rows are spread out evenly over their steps.
-
-Rows that are copies of each other, which a weight or a repeated row makes: no evidence of a cluster.
-"""
+"""Rows in an order of their own; and rows that are copies of each other, which are no evidence of a cluster."""
 
 from __future__ import annotations
 
@@ -63,19 +56,6 @@ def step(values: Real) -> float:
     gaps = np.diff(values)
     smallest = float(gaps.min())
     return smallest if np.mean(gaps <= 1.001 * smallest) >= 0.1 else 0.0
-
-
-def spread_out(table: Entries, seed: int) -> Entries:
-    """The rows moved by up to half a step in the columns that were rounded, if they have two equals on average."""
-    n, p = table.shape
-    if table.dtype.kind == "c":
-        return table
-    _, equal = np.unique(row_keys(table), return_counts=True)
-    if np.square(equal).sum() < 3 * n:
-        return table
-    steps = np.array([step(np.unique(column)) for column in table.columns()])
-    moved = table.values + steps * np.random.default_rng(seed).uniform(-0.5, 0.5, (n, p))
-    return replace(table, values=np.where(table.mask, moved, 0)) if steps.any() else table
 
 
 #: A cluster has at least so many different rows, or this share of all rows.

@@ -171,8 +171,13 @@ def _coloured(scores: Real, conflicts: Index) -> Index | None:
     ends = coo_matrix((np.ones(2 * q), (np.repeat(np.arange(q), 2), conflicts.ravel())), (q, m))
     limits = [LinearConstraint(once, 1, 1), LinearConstraint(kron(ends, eye(k)), -np.inf, 1)]
     losses = scores.max(axis=1, keepdims=True) - scores
-    found = milp(losses.ravel() / max(float(losses.max()), 1e-300), integrality=1, bounds=Bounds(0, 1),
-                 constraints=limits, options={"node_limit": NODES})  # fmt: skip
+    found = milp(
+        losses.ravel() / max(float(losses.max()), 1e-300),
+        integrality=np.ones(losses.size, np.intp),
+        bounds=Bounds(0, 1),
+        constraints=limits,
+        options={"node_limit": NODES},
+    )
     return None if found.x is None else np.asarray(found.x.reshape(m, k).argmax(axis=1), np.intp)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from fusewise.automatic._classes import by_independent_columns, kmeans_groups
 from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of, interrupted
@@ -42,6 +43,8 @@ FEWEST_OF_MANY, CROWDED = 6, 12
 FEWEST = 5.0
 #: With so many rows, many clusters are looked for whatever few dimensions show.
 MANY_ROWS = 5000
+#: Neighbours of a row that are looked at, and the share of them that may be in other groups, among many clusters.
+NEAREST, MOST_CROSSING = 3, 0.1
 #: Densities computed to compare two partitions of an incomplete table: of all rows, or of as many as that allows.
 MOST_DENSITIES = 20_000_000
 #: Share of the well-known rows of a component that may lie beyond a gap.
@@ -154,7 +157,8 @@ def _cuts(search: TreeSearch, placed: Placed) -> list[int]:
 def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree: bool = False) -> Searched:
     """Compare the best of all partitions along a tree, in as many dimensions as there may be, with one cluster.
 
-    With `along_tree`, also those from the root down, each into half as many groups again.
+    With `along_tree`, also those from the root down, each into half as many groups again. Many groups that rows fill
+    the way between are a continuum cut into pieces, and are left out (``crossing``).
     """
     placed = placed or search.place(min(LARGEST_RANK, search.most))
     tree, rows = placed.tree, placed.rows
@@ -170,6 +174,8 @@ def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree
     for labels in [
         np.zeros(tree.n_points, np.intp), *(labels_of(tree, found[number], rows.places) for number in sorted(found))
     ]:  # fmt: skip
+        if labels.max() >= MOST_CLUSTERS and crossing(rows, labels) > MOST_CROSSING:
+            continue
         mixture = describe(rows, labels, search.worth)
         most = MOST_DENSITIES // mixture.n_components
         complete = search.sample.is_complete
@@ -178,6 +184,12 @@ def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree
     best = best_of(candidates)
     crowded = candidates[best].n_groups * CROWDED > tree.n_points
     return Searched(placed, tuple(candidates), best, unsettled=crowded)
+
+
+def crossing(rows: Rows, labels: Labels) -> float:
+    """The share of the nearest neighbours of the rows that are in other groups."""
+    near = np.asarray(cKDTree(rows.places).query(rows.places, 1 + NEAREST)[1])[:, 1:]
+    return float((labels[near] != labels[:, None]).mean())
 
 
 def explains_more(search: TreeSearch, found: Searched, few: Searched) -> bool:

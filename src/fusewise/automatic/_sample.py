@@ -8,7 +8,7 @@ import numpy as np
 
 from fusewise.automatic._clusters import Clusters
 from fusewise.automatic._comparison import Searched
-from fusewise.automatic._copies import canonical, shares_of_copies, spread_out, worth_of_rows
+from fusewise.automatic._copies import canonical, shares_of_copies, worth_of_rows
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._hints import NO_HINTS, Hints
 from fusewise.automatic._intervals import sites_along_axes
@@ -80,8 +80,6 @@ class SampledSearch:
             wide, order = canonical(wide, is_number(wide.shape[1], self.levels))
             rows = many = rows[order]
         copies = shares_of_copies(wide if among is None else wide.take(among))
-        if copies is None and isinstance(wide, Entries):
-            wide = spread_out(wide, self.seed)
         wide = wide if bounded else self.units.made_symmetric(wide)
         sample = wide if among is None else wide.take(among)
         smallest = smallest_clusters(len(rows), n, self.min_size)
