@@ -174,7 +174,7 @@ def in_full(rows, labels):
 @pytest.mark.parametrize("hidden", [0.0, 0.3])
 def test_the_best_of_all_is_found_and_fitted_in_full(seed, hidden):
     table, rows, candidates = placed(5, hidden, seed, noise=0.3)
-    compared, _ = Comparison(rows, table)(candidates)
+    compared = Comparison(rows, table)(candidates)
     best = best_of(compared)
     mixtures = [in_full(rows, labels) for labels in candidates]
     criteria = [criterion(rows.evidence, mixture, complete=hidden == 0) for mixture in mixtures]

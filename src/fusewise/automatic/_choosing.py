@@ -6,9 +6,14 @@ if powers may explain what was found; and all rows are given to the clusters of 
 
 from __future__ import annotations
 
+import warnings
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic._choice import Choice
 from fusewise.automatic._clusters import (
@@ -21,7 +26,7 @@ from fusewise.automatic._clusters import (
     with_levels,
 )
 from fusewise.automatic._columns import ColumnMixture, LevelEvidence, columns_of_groups, only_columns
-from fusewise.automatic._comparison import Searched, assign, interrupted
+from fusewise.automatic._comparison import Searched, assign
 from fusewise.automatic._criterion import ROWS, explained
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._evidence import Evidence
@@ -47,8 +52,11 @@ from fusewise.support import counted
 #: powers would hide have 1 to 3 (in doubt the split is kept: of 100 rows, half of such tables are cut in two).
 CLEARLY = 4.0
 
+T = TypeVar("T")
 #: The rows of a table that were searched, by number; the search; and its result.
 SearchedRows = tuple[Index, TreeSearch, Searched]
+#: What was searched, and the result so far.
+Stage = tuple[SampledSearch, SearchedRows]
 
 
 @small_products()
@@ -85,7 +93,7 @@ def choose(
         table=table, units=units, levels=blocks, hints=hints, min_size=min_size, seed=seed, n_clusters=n_clusters,
         n_neighbors=n_neighbors, worth=worth, progress=progress, first=first,
     )  # fmt: skip
-    task, (rows, search, found) = _searched(task, rank)
+    task, (rows, search, found), stopped = _latest(_stages(task, rank))
     mixture, clusters = clusters_of(search, found)
     clusters, limits = task.with_rare(clusters, len(rows), unsettled=found.unsettled)
     allowed = [each for each in found.candidates if not each.barred]
@@ -93,45 +101,71 @@ def choose(
     return Choice(
         task.units, rows, found.placed.subspace, found.placed.rows.evidence, found.placed.tree,
         tuple(each.labels for each in allowed), tuple(each.mixture for each in allowed),
-        tuple(each.criterion for each in allowed), chosen, mixture, clusters, found.interrupted,
-        limits,
+        tuple(each.criterion for each in allowed), chosen, mixture, clusters, stopped, limits,
     )  # fmt: skip
 
 
-def _searched(task: SampledSearch, rank: int | None) -> tuple[SampledSearch, SearchedRows]:
-    """Search a table, and its columns made symmetric if that may explain what was found; the likelier of the two."""
-    rows, search, found = _in_sample(task, rank)
+def _latest(stages: Iterator[Stage]) -> tuple[SampledSearch, SearchedRows, bool]:
+    """The result of the last stage, or of the last one that was completed before Ctrl-C; and whether that came."""
+    latest = None
     try:
-        plain = _settled(task, (rows, search, found))
-        bounded = task.units.scaled(task.table.take_seen(rows)) if isinstance(task.first, BoundedEntries) else None
-        exact = bounded.exact if isinstance(bounded, BoundedEntries) else search.sample
-        powers = _powers_in_question(exact, search, found)
-        if powers is None:
-            return task, plain
-        symmetric = replace(task, units=replace(task.units, powers=powers))
-        other = _settled(symmetric, _in_sample(symmetric, rank))
-        gain = other[2].criterion + _worth_of(powers, exact, search) - plain[2].criterion
-        if isinstance(bounded, BoundedEntries):
-            gain += _of_intervals(symmetric, other) - _of_intervals(task, plain)
-        taken = gain > 0 and not _hides(other, plain)
-        return (symmetric, other) if taken else (task, plain)
+        for stage in stages:
+            latest = stage
     except KeyboardInterrupt:
-        return task, (rows, search, interrupted(found))
+        if latest is None:
+            raise
+        warnings.warn("interrupted: this is the best result so far", ConvergenceWarning, stacklevel=5)
+        return *latest, True
+    assert latest is not None
+    return *latest, False
 
 
-def _in_sample(task: SampledSearch, rank: int | None) -> SearchedRows:
+def _stages(task: SampledSearch, rank: int | None) -> Iterator[Stage]:
+    """What is known after each step of the search: each result takes the place of the one before it.
+
+    A table is searched as it is; and once more with its columns made symmetric, if that may explain what was found.
+    """
+    found = None
+    for found in _in_sample(task, rank):
+        yield task, found
+    assert found is not None
+    rows, search, searched = found
+    plain = _settled(task, found)
+    yield task, plain
+    bounded = task.units.scaled(task.table.take_seen(rows)) if isinstance(task.first, BoundedEntries) else None
+    exact = bounded.exact if isinstance(bounded, BoundedEntries) else search.sample
+    powers = _powers_in_question(exact, search, searched)
+    if powers is None:
+        return
+    symmetric = replace(task, units=replace(task.units, powers=powers))
+    other = _settled(symmetric, last(_in_sample(symmetric, rank)))
+    gain = other[2].criterion + _worth_of(powers, exact, search) - plain[2].criterion
+    if isinstance(bounded, BoundedEntries):
+        gain += _of_intervals(symmetric, other) - _of_intervals(task, plain)
+    if gain > 0 and not _hides(other, plain):
+        yield symmetric, other
+
+
+def _in_sample(task: SampledSearch, rank: int | None) -> Iterator[SearchedRows]:
     """Search a sample; with categories beside numbers, the numbers alone, and latent classes if these explain more."""
     rows, search = task.of()
     some = search.among_numbers()
     if some is None:
-        return rows, search, by_every_proposal(search, rank)
+        yield from ((rows, search, found) for found in by_every_proposal(search, rank))
+        return
     which, numbers = some
-    found = by_every_proposal(numbers, rank)
-    try:
-        classes = by_every_proposal(search, rank)
-    except KeyboardInterrupt:
-        return rows[which], numbers, interrupted(found)
-    return (rows, search, classes) if _explain_more(classes, numbers, found) else (rows[which], numbers, found)
+    found = None
+    for found in by_every_proposal(numbers, rank):
+        yield rows[which], numbers, found
+    assert found is not None
+    classes = last(by_every_proposal(search, rank))
+    if _explain_more(classes, numbers, found):
+        yield rows, search, classes
+
+
+def last(stages: Iterator[T]) -> T:
+    """The result of the last stage."""
+    return deque(stages, maxlen=1)[0]
 
 
 def _explain_more(classes: Searched, numbers: TreeSearch, found: Searched) -> bool:
@@ -150,12 +184,12 @@ def _explain_more(classes: Searched, numbers: TreeSearch, found: Searched) -> bo
 def _settled(task: SampledSearch, first: SearchedRows) -> SearchedRows:
     """The search, in a larger sample if need be; its clusters lie on one side of a gap each."""
     rows, search, found = task.enlarged(*first) if first[2].unsettled and not task.hints else first
-    return rows, search, found if found.interrupted else across_gaps(search, found)
+    return rows, search, across_gaps(search, found)
 
 
 def _powers_in_question(rows: InMemory, search: TreeSearch, found: Searched) -> Powers | None:
     """The powers that make columns of exact entries symmetric, if they alone gain more than the clusters found."""
-    if search.hints or found.interrupted or found.best.n_groups == 1:
+    if search.hints or found.best.n_groups == 1:
         return None
     if not isinstance(rows, Entries) or search.sample is not search.wide or rows.dtype.kind == "c":
         return None
@@ -197,7 +231,7 @@ def _hides(searched: SearchedRows, other: SearchedRows) -> bool:
     labels, one = other[2].best.labels, found.best.mixture
     if found.best.n_groups > 1 or not isinstance(one, Mixture) or len(rows) != len(labels):
         return False
-    several = search.comparison(found.placed.rows)([labels])[0][0]
+    several = search.comparison(found.placed.rows)([labels])[0]
     assert isinstance(several.mixture, Mixture)
     evidence = found.placed.rows.evidence
     error = np.sqrt(len(rows)) * np.std(explained(evidence, several.mixture) - explained(evidence, one))

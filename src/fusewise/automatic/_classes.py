@@ -47,15 +47,19 @@ def classes_of(
     Given the rows, standardised; their coordinates; partitions into 1, 2, ... groups; and the number of classes, if it
     is told: none of so many may be empty. `worth` is that of ``class_criterion``.
     """
-    joined, rows = None, ColumnData.of(table, levels)
+    classes, rows = None, ColumnData.of(table, levels)
     for labels in reversed(candidates):
         n_groups = int(labels.max()) + 1
         hard = np.eye(n_groups)[labels]
         starts = [_softened(labels)]
-        if n_groups > 1 and not hints:
+        if n_groups == told and n_groups > 1 and not hints:
             starts.append(_softened(kmeans_groups(places, n_groups)))
-        if joined is not None and joined.shape[1] == n_groups:  # hints may leave no partition into fewer but one
-            starts.append(joined)
+        while classes is not None and classes.n_components > n_groups:
+            joined = _joined(classes, rows)
+            if joined.shape[1] == n_groups:
+                starts.append(joined)
+                break
+            classes = fit_columns(rows, joined, 1, pseudo=1.0)
         held_starts = [(start, held(np.log(start), hints, told)) for start in starts]
         classes, criterion, away = _best(rows, held_starts, worth)
         likeliest = (classes.log_densities(rows)[0] + away).argmax(axis=1)
@@ -64,31 +68,6 @@ def classes_of(
             classes = fit_columns(rows, hard, 1, pseudo=1.0, away=away)
             criterion = class_criterion(rows, classes, worth)
         yield classes, criterion
-        if n_groups > 1:
-            joined = _joined(_posterior(rows, classes), classes, rows)
-
-
-def known_so_far(
-    table: InMemory,
-    candidates: list[Labels],
-    judged: list[Judged],
-    levels: Levels,
-    told: int | None,
-    worth: float = 1.0,
-    hints: Hints = NO_HINTS,
-) -> tuple[list[Labels], list[Judged]]:
-    """After Ctrl-C: the candidates whose classes are known, and these, both from few groups to many.
-
-    A single class, and the number that is asked for, are among them: where EM has not come to them, after one round.
-    `judged` is what ``classes_of`` has yielded, from the most groups on; the other parameters are as there.
-    """
-    known = dict(zip(range(len(candidates) - 1, -1, -1), judged, strict=False))
-    asked = [k for k, labels in enumerate(candidates) if int(labels.max()) + 1 == told]
-    rows = ColumnData.of(table, levels)
-    for k in {0, *asked} - known.keys():
-        start = _softened(candidates[k])
-        known[k] = _judged(rows, start, 1, worth, held(np.log(start), hints, told))
-    return [candidates[k] for k in sorted(known)], [known[k] for k in sorted(known)]
 
 
 def fewest(criteria: Sequence[float], share: float, barred: frozenset[int] = frozenset()) -> int:
@@ -147,8 +126,9 @@ def _posterior(rows: ColumnData, classes: ColumnMixture, away: Away = 0.0) -> Re
     return probabilities(classes.log_densities(rows)[0] + away)[0]
 
 
-def _joined(posterior: Real, classes: ColumnMixture, rows: ColumnData) -> Real:
+def _joined(classes: ColumnMixture, rows: ColumnData) -> Real:
     """The posterior with the two classes joined whose union loses least of the expected log-likelihood."""
+    posterior = _posterior(rows, classes)
     seen = rows.real.column_counts / rows.shape[0]
     loss = joining_losses(classes, seen if rows.real.weights is None else rows.real.weights * seen)
     one, other = np.unravel_index(int(loss.argmin()), loss.shape)

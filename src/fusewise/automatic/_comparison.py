@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic._clusters import SOFT_ROUNDS
 from fusewise.automatic._columns import LevelEvidence
@@ -22,7 +20,6 @@ from fusewise.kernels import Labels, in_threads
 from fusewise.observations import InMemory
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
-from fusewise.support import counted
 
 T = TypeVar("T")
 
@@ -61,14 +58,12 @@ class Searched:
     placed : where the rows are.
     candidates : the partitions compared, in order of their number of groups.
     chosen : the position of the best.
-    interrupted : whether Ctrl-C ended the search early.
     unsettled : whether more rows may show more clusters.
     """
 
     placed: Placed
     candidates: tuple[Candidate, ...]
     chosen: int
-    interrupted: bool = False
     unsettled: bool = False
 
     @property
@@ -112,13 +107,6 @@ def best_of(candidates: Sequence[Candidate]) -> int:
     return max(allowed, key=lambda k: candidates[k].criterion, default=0)
 
 
-def interrupted(found: Searched) -> Searched:
-    """The search so far, after Ctrl-C in a further one."""
-    searched = counted(found.rank, "dimension")
-    warnings.warn(f"interrupted: this is the best result in {searched}", ConvergenceWarning, stacklevel=6)
-    return replace(found, interrupted=True)
-
-
 class Comparing(NamedTuple):
     """A partition whose mixture is not fitted in full yet, and its candidate so far."""
 
@@ -150,29 +138,21 @@ class Comparison:
 
     def __call__(
         self, partitions: Sequence[Labels], *, compare_all: bool = True, until: int | None = None
-    ) -> tuple[tuple[Candidate, ...], bool]:
+    ) -> tuple[Candidate, ...]:
         """Compare partitions in order of their number of groups: all, or until the criterion stops improving.
 
-        With `until`, also stop once a partition with that many groups is the best so far. Returns the candidates, and
-        whether Ctrl-C has ended the comparison.
+        With `until`, also stop once a partition with that many groups is the best so far.
         """
         found: list[Comparing] = []
-        try:
-            for each in self._in_threads(lambda labels: self._advanced(self._begun(labels), FIRST_ROUNDS), partitions):
-                found.append(each)
-                best = best_of([one.candidate for one in found])
-                self.progress("comparing partitions", len(found), len(partitions), objective=-each.candidate.criterion)
-                enough = until is not None and found[best].candidate.n_groups >= until
-                if not compare_all and (enough or len(found) - 1 - best >= PATIENCE):
-                    break
-            self._settle(found)
-        except KeyboardInterrupt:
-            if compare_all or all(each.candidate.barred for each in found):
-                raise
-            some = counted(len(found), "partition")
-            warnings.warn(f"interrupted: this is the best of {some} compared", ConvergenceWarning, stacklevel=5)
-            return tuple(each.candidate for each in found), True
-        return tuple(each.candidate for each in found), False
+        for each in self._in_threads(self._begun, partitions):
+            found.append(each)
+            best = best_of([one.candidate for one in found])
+            self.progress("comparing partitions", len(found), len(partitions), objective=-each.candidate.criterion)
+            enough = until is not None and found[best].candidate.n_groups >= until
+            if not compare_all and (enough or len(found) - 1 - best >= PATIENCE):
+                break
+        self._settle(found)
+        return tuple(each.candidate for each in found)
 
     def _settle(self, found: list[Comparing]) -> None:
         """Fit in full one group, with which others are compared, the best, and all that may still be better."""
@@ -190,8 +170,8 @@ class Comparison:
             for k, each in zip(waiting, finished, strict=True):
                 found[k] = each
 
-    def _begun(self, labels: Labels) -> PartitionFit:
-        return PartitionFit(self.rows, labels, self.worth)
+    def _begun(self, labels: Labels) -> Comparing:
+        return self._advanced(PartitionFit(self.rows, labels, self.worth), FIRST_ROUNDS)
 
     def _advanced(self, fit: PartitionFit, rounds: int) -> Comparing:
         fit.advance(rounds)

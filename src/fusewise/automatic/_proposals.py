@@ -6,14 +6,14 @@ changes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from fusewise.automatic._classes import by_independent_columns, kmeans_groups
-from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of, interrupted
+from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of
 from fusewise.automatic._criterion import criterion, foreseen
 from fusewise.automatic._cuts import (
     MOST_CLUSTERS,
@@ -70,9 +70,7 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
     except FloatingPointError:  # the noise beside so many axes is too small to compute with
         return found
     crowded = found.best.n_groups > LARGEST_RANK  # where the first search ended
-    if not whole or crowded or other.gain > found.gain:
-        return other
-    return replace(found, interrupted=other.interrupted)
+    return other if not whole or crowded or other.gain > found.gain else found
 
 
 def independent_columns(search: TreeSearch, found: Searched) -> Searched:
@@ -135,7 +133,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
         return found
     placed = found.placed if found.rank >= room else search.place(room, start=found.placed.subspace)
-    few = search.comparison(placed.rows)([found.best.labels])[0][0]
+    few = search.comparison(placed.rows)([found.best.labels])[0]
     many = cut_anywhere(search, placed, along_tree=True)
     if many.best.n_groups > MOST_CLUSTERS and many.criterion > few.criterion:
         return many
@@ -226,7 +224,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
         labels[order] = labels.max() + 1 + _pieces(search, some)
     known, order = rows.some(np.flatnonzero(parts >= 0))
     placed = describe(known, labels[order], rounds=FIRST_ROUNDS).log_densities(rows.evidence)[0].argmax(axis=1)
-    candidates = found.with_better(search.comparison(rows)([np.where(labels < 0, placed, labels)])[0], replacing=True)
+    candidates = found.with_better(search.comparison(rows)([np.where(labels < 0, placed, labels)]), replacing=True)
     chosen = [each.n_groups for each in candidates].index(int(labels.max()) + 1)
     return replace(found, candidates=candidates, chosen=chosen)
 
@@ -266,18 +264,14 @@ PROPOSALS: tuple[Callable[[TreeSearch, Searched], Searched], ...] = (
 IN_PLACE = (independent_columns, kmeans)
 
 
-def by_every_proposal(search: TreeSearch, rank: int | None) -> Searched:
-    """The search in the dimensions that are given, or in few and then by all other proposals."""
+def by_every_proposal(search: TreeSearch, rank: int | None) -> Iterator[Searched]:
+    """The search in the dimensions that are given, or in few; then the same after each of the other proposals."""
     few = min(max(RANK, (search.n_clusters or 1) - 1), LARGEST_RANK, search.most)
     if rank is None:
         found = search(few, until=LARGEST_RANK + 1 if few < min(LARGEST_RANK, search.most) else None)
     else:
         found = search(min(rank, search.most))
+    yield found
     for proposal in PROPOSALS if rank is None else IN_PLACE:
-        if found.interrupted:
-            break
-        try:
-            found = proposal(search, found)
-        except KeyboardInterrupt:
-            return interrupted(found)
-    return found
+        found = proposal(search, found)
+        yield found

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic._classes import ENOUGH_GAINED, Judged, classes_of, fewest, known_so_far
+from fusewise.automatic._classes import ENOUGH_GAINED, classes_of, fewest
 from fusewise.automatic._columns import LevelEvidence, only_columns
-from fusewise.automatic._comparison import Candidate, Comparison, Placed, Searched, best_of, interrupted
+from fusewise.automatic._comparison import Candidate, Comparison, Placed, Searched, best_of
 from fusewise.automatic._cuts import MOST_CLUSTERS, grow, partitions
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, coloured, log_odds
@@ -27,6 +25,8 @@ from fusewise.support import counted
 #: Dimensions searched first, and at most. A table with no more columns than the latter is also searched in all its
 #: dimensions.
 RANK, LARGEST_RANK = 6, 12
+#: Numbers of classes up to this one are all compared.
+EVERY = 12
 #: Neighbours of each row.
 NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
@@ -155,13 +155,10 @@ class TreeSearch:
         """
         placed = self.place(rank, columns, start)
         found = self._along(placed, until)
-        if not len(self.hints.conflicts) or found.interrupted:
+        if not len(self.hints.conflicts):
             return found
-        try:
-            free = placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS))
-            return max(found, self._along(free, until), key=lambda each: each.criterion)
-        except KeyboardInterrupt:
-            return interrupted(found)
+        free = placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS))
+        return max(found, self._along(free, until), key=lambda each: each.criterion)
 
     def _along(self, placed: Placed, until: int | None) -> Searched:
         """Compare the partitions along one tree, or the classes that they lead to."""
@@ -169,10 +166,9 @@ class TreeSearch:
             return self._classes(placed)
         places, told = placed.rows.places, self.n_clusters
         along = partitions(placed.tree, places, self.smallest, told, copies=self.copies, hints=self.hints)
-        candidates, stopped = self.comparison(placed.rows)(along, compare_all=self.told, until=until)
-        return self.result(placed, candidates, stopped=stopped)
+        return self.result(placed, self.comparison(placed.rows)(along, compare_all=self.told, until=until))
 
-    def result(self, placed: Placed, candidates: Sequence[Candidate], *, stopped: bool = False) -> Searched:
+    def result(self, placed: Placed, candidates: Sequence[Candidate]) -> Searched:
         """What is chosen of some candidates: the best, or that with the number of groups that was asked for."""
         chosen = best_of(candidates)
         if self.told and not self.hints:
@@ -180,15 +176,14 @@ class TreeSearch:
         elif self.for_classes and not self.told:
             barred = frozenset(k for k, each in enumerate(candidates) if each.barred)
             chosen = fewest([each.criterion for each in candidates], ENOUGH_GAINED, barred)
-        return Searched(placed, tuple(candidates), chosen, stopped)
+        return Searched(placed, tuple(candidates), chosen)
 
     def with_others(self, found: Searched, partitions: Sequence[Labels]) -> Searched:
         """The search with more partitions of the same rows: of each number of groups the better one is kept."""
         partitions = sorted((labels for labels in partitions if labels.max() > 0), key=lambda labels: int(labels.max()))
         if not partitions:
             return found
-        others = self.comparison(found.placed.rows)(partitions)[0]
-        return self.result(found.placed, found.with_better(others))
+        return self.result(found.placed, found.with_better(self.comparison(found.placed.rows)(partitions)))
 
     def comparison(self, rows: Rows) -> Comparison:
         """Compares partitions of the sample."""
@@ -198,7 +193,7 @@ class TreeSearch:
 
     def criterion_of(self, rows: Rows, partitions: Sequence[Labels]) -> float:
         """The largest criterion of some partitions of the sample."""
-        return max(each.criterion for each in self.comparison(rows)(partitions)[0])
+        return max(each.criterion for each in self.comparison(rows)(partitions))
 
     def _classes(self, placed: Placed) -> Searched:
         """Compare the latent classes that the partitions along the tree lead to."""
@@ -207,31 +202,27 @@ class TreeSearch:
         along = partitions(placed.tree, places, self.smallest, None, most, hints=hints)
         if told is not None and int(along[-1].max()) + 1 < told:
             along = partitions(placed.tree, places, self.smallest, told, hints=hints)
-        along, judged, stopped = self._judged(places, along)
-        candidates = []
-        for labels, (mixture, value) in zip(along, judged, strict=True):
+        along = _spaced(along, told)
+        found, candidates = classes_of(self.sample, places, along, self.levels, told, self.worth, hints), []
+        for labels, (mixture, value) in zip(reversed(along), found, strict=True):
             odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
             candidates.append(Candidate(labels, mixture, value + (odds or 0.0), barred=odds is None))
-        return self.result(placed, candidates, stopped=stopped)
-
-    def _judged(self, places: Real, along: list[Labels]) -> tuple[list[Labels], list[Judged], bool]:
-        """Partitions, the classes they lead to, and whether Ctrl-C ended the comparison; then those known so far."""
-        asked = self.levels, self.n_clusters, self.worth, self.hints
-        judged: list[Judged] = []
-        try:
-            for classes in classes_of(self.sample, places, along, *asked):
-                judged.append(classes)
-                self.progress("comparing classes", len(judged), len(along), objective=-classes[1])
-        except KeyboardInterrupt:
-            if not judged:
-                raise
-            some = counted(len(judged), "number")
-            warnings.warn(
-                f"interrupted: this is the best of {some} of classes compared", ConvergenceWarning, stacklevel=6
-            )
-            return *known_so_far(self.sample, along, judged, *asked), True
-        return along, judged[::-1], False
+            self.progress("comparing classes", len(candidates), len(along), objective=-value)
+        return self.result(placed, candidates[::-1])
 
     def within(self, subspace: Subspace) -> Subspace:
         """The subspace of the columns in which axes are fitted."""
         return subspace if self.columns is None else subspace.of_columns(self.columns)
+
+
+def _spaced(along: list[Labels], told: int | None) -> list[Labels]:
+    """Some of the partitions: beyond `EVERY` groups, each into a quarter more groups than the last; and that asked for.
+
+    The last, into most groups, is among them.
+    """
+    kept = [along[-1]]
+    for labels in along[-2::-1]:
+        n_groups, last = int(labels.max()) + 1, int(kept[-1].max()) + 1
+        if n_groups <= max(EVERY, last / 1.25) or n_groups == told:
+            kept.append(labels)
+    return kept[::-1]
