@@ -28,9 +28,8 @@ import bart
 import baselines
 import numpy as np
 import off_grid
-from cine import breathing_cine
 from metrics import ssim
-from series import moving_region, read_series
+from series import breathing_cine, moving_region, read_series
 from tuning import tune
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid, ser
@@ -115,7 +114,7 @@ def truth(args: argparse.Namespace) -> tuple[Any, tuple[slice, slice]]:
     if args.series:
         images = read_series(args.series)[:: args.step]
     elif args.cine:
-        images = breathing_cine(args.cine, args.frames, 0, args.slice)[0].real
+        images = breathing_cine(args.cine, args.frames, args.slice)[0]
     else:
         phantom = make_phantom(args.frames, args.size)
         return phantom.images, args.heart or phantom.heart
@@ -211,6 +210,13 @@ def main() -> None:
 
     images, heart = truth(args)
     region, drawn = moving_region(images), dict[str, Any]()
+
+    def score(found: Any) -> float:
+        """Of the first frames, as many as there are."""
+        if not args.moving:
+            return ser(images[: len(found)], found, heart)
+        return ser(images[: len(found), None, region], found[:, None, region])
+
     settings = dict(args.settings)
     where = "moving" if args.moving else "heart"
     print(
@@ -227,13 +233,18 @@ def main() -> None:
                 print(f"| {seed} | {name} | not at hand |", flush=True)
                 continue
             if args.tune is not None and seed == args.first_seed and name in LADDERS:
-                few = images[: args.tune or None]
+                few = bind(images[: args.tune or None])[name]
+
+                def tried(name: str = name, few: Method = few, **values: float) -> float:
+                    found = score(few(**values))
+                    print(f"  tuning {name} {values}: {found:.2f} dB", flush=True)
+                    return found
+
                 start = settings.get(name, {})
                 ladder = {key: (start.get(key, first), step) for key, (first, step) in LADDERS[name].items()}
-                settings[name] = tune(name, bind(few)[name], partial(ser, few, box=heart), ladder)
+                settings[name] = tune(tried, ladder)
             found, seconds, spent, peak = measured(partial(method, **settings.get(name, {})), args.device)
-            first = ser(images[:, None, region], found[:, None, region]) if args.moving else ser(images, found, heart)
-            scores = first, ser(images, found), ssim(images, found, heart), ssim(images, found)
+            scores = score(found), ser(images, found), ssim(images, found, heart), ssim(images, found)
             drawn[name] = found
             row = " | ".join([f"{s:.2f}" for s in scores[:2]] + [f"{s:.3f}" for s in scores[2:]])
             print(f"| {seed} | {name} | {row} | {seconds:.2f} | {spent:.1f} | {peak:.1f} |", flush=True)
