@@ -9,7 +9,7 @@ simulated coils. With --tune the baselines are given the best parameters *by the
 frames of the first seed, sought until every step away is worse; Fusewise chooses all of its own by held-out samples.
 With --moving the first score is over the 15% of pixels that vary most in time, instead of the heart's box. --picture
 draws a frame of every method with its error. Every method runs in a process of its own: peak memory is that process's,
-or the GPU's with --device cuda (nil for the methods on the grid that know no GPU).
+or the GPU's with --device cuda.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ from typing import Any
 import bart
 import baselines
 import numpy as np
-import off_grid
 from metrics import ssim
 from series import breathing_cine, moving_region, read_series
 from tuning import tune
 
-from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid, ser
+from fusewise.mri import Scan, make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid, ser
 from fusewise.mri._phantom import coil_maps
 from fusewise.mri._sampling import FourierSums, complex_noise
 
@@ -56,52 +55,37 @@ LADDERS: dict[str, dict[str, tuple[float, float]]] = {
 }
 
 
-def barts(method: Method, n_iter: int) -> dict[str, Method]:
-    """BART's two baselines, on the grid or off it."""
-    penalties = {"BART temporal TV": bart.temporal_tv, "BART locally low rank": bart.locally_low_rank}
-    return {name: partial(method, penalty=penalty, n_iter=n_iter) for name, penalty in penalties.items()}
+def ours(scan: Scan, device: str = "cpu", seed: int = 0) -> Any:
+    return reconstruct(scan.kspace, scan.mask, scan.trajectory, scan.maps, device=device, random_state=seed).images
 
 
-def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
-    """Methods for one coil on the grid, their data bound."""
-    mask = radial_mask(len(images), images.shape[1:], args.golden, args.navigators, offset=offset)
-    kspace = sample_grid(images, mask, noise=args.noise, random_state=seed)
-    device = {"device": args.device}
-    methods: dict[str, Method] = {
-        "zero-filled": baselines.zero_filled,
-        "temporal mean": baselines.temporal_mean,
-        "view sharing": baselines.view_sharing,
-        "STORM": baselines.storm,
-        "L+S": partial(baselines.low_rank_plus_sparse, n_iter=args.iterations, **device),
-        **barts(bart.on_grid, args.iterations),
-        "Fusewise": lambda k, m: reconstruct(k, m, random_state=seed, **device).images,
-    }
-    return {name: partial(method, kspace, mask) for name, method in methods.items()}
+#: Functions of a scan, the device and settings.
+METHODS: dict[str, Method] = {
+    "zero-filled": baselines.adjoint,
+    "CG-SENSE": baselines.sense,  # of several coils
+    "temporal mean": baselines.temporal_mean,
+    "view sharing": baselines.view_sharing,
+    "STORM": baselines.storm,
+    "L+S": baselines.low_rank_plus_sparse,
+    "BART temporal TV": partial(bart.penalised, penalty=bart.temporal_tv),
+    "BART locally low rank": partial(bart.penalised, penalty=bart.locally_low_rank),
+    "Fusewise": ours,
+}
 
 
-def at_trajectory(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
-    """Methods for several coils off the grid, their data bound; all are given the true maps."""
+def sampled(args: argparse.Namespace, images: Any, seed: int) -> Scan:
+    """One coil on the grid, or several at a trajectory with their true maps."""
+    lines = {"golden": args.golden, "navigators": args.navigators}
+    offset = float(np.random.default_rng(seed).uniform(0, np.pi))
     shape = images.shape[1], images.shape[2]
+    if args.coils == 1:
+        mask = radial_mask(len(images), shape, **lines, offset=offset)
+        return Scan(sample_grid(images, mask, noise=args.noise, random_state=seed)[:, None], mask)
     maps = coil_maps(args.coils, max(shape))[:, : shape[0], : shape[1]]
-    path = radial_trajectory(len(images), max(shape), args.golden, args.navigators, offset=offset)
+    path = radial_trajectory(len(images), max(shape), **lines, offset=offset)
     kspace = FourierSums(path, maps).forward(images.astype(np.complex64))
     kspace = kspace + complex_noise(kspace.shape, args.noise * float(np.abs(images).max()), seed)
-
-    def ours(scan: off_grid.Scan) -> Any:
-        return reconstruct(scan.kspace, trajectory=path, maps=maps, random_state=seed, device=args.device).images
-
-    methods: dict[str, Method] = {
-        "adjoint": off_grid.adjoint,
-        "CG-SENSE": off_grid.sense,
-        "temporal mean": off_grid.temporal_mean,
-        "view sharing": off_grid.view_sharing,
-        "STORM": off_grid.storm,
-        "L+S": partial(off_grid.low_rank_plus_sparse, n_iter=args.iterations),
-        **barts(bart.off_grid, args.iterations),
-        "Fusewise": ours,
-    }
-    scan = off_grid.Scan(kspace, path, maps, args.device)
-    return {name: partial(method, scan) for name, method in methods.items()}
+    return Scan(kspace, trajectory=path, maps=maps)
 
 
 def parse_box(text: str) -> tuple[slice, slice]:
@@ -194,7 +178,6 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.0, help="standard deviation, of the largest magnitude")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--iterations", type=int, default=100, help="of L+S and BART")
     parser.add_argument("--tune", type=int, metavar="FRAMES", help="tune the baselines on the first frames (0: on all)")
     parser.add_argument(
         "--settings",
@@ -205,7 +188,7 @@ def main() -> None:
     parser.add_argument("--moving", action="store_true", help="score the pixels that move instead of the heart's box")
     parser.add_argument("--picture", type=Path, help="draw a frame of every method, of the last seed, and its error")
     parser.add_argument("--only", nargs="*", help="names of methods")
-    parser.add_argument("--device", default="cpu", help="of L+S and Fusewise, and off the grid of all")
+    parser.add_argument("--device", default="cpu", help="of all but the adjoint and BART")
     args = parser.parse_args()
 
     images, heart = truth(args)
@@ -223,27 +206,26 @@ def main() -> None:
         f"| seed | method | SER {where} | SER whole | SSIM heart | SSIM whole | s | CPU s | GiB |\n" + "|---" * 9 + "|"
     )
     for seed in range(args.first_seed, args.first_seed + args.seeds):
-        offset = float(np.random.default_rng(seed).uniform(0, np.pi))
-        bind = partial(on_grid if args.coils == 1 else at_trajectory, args, seed=seed, offset=offset)
-        methods = bind(images)
-        for name, method in methods.items():
-            if args.only and name not in args.only:
+        scan = sampled(args, images, seed)
+        for name, method in METHODS.items():
+            if name not in (args.only or METHODS) or (name == "CG-SENSE" and args.coils == 1):
                 continue
             if name.startswith("BART") and not bart.at_hand():
                 print(f"| {seed} | {name} | not at hand |", flush=True)
                 continue
             if args.tune is not None and seed == args.first_seed and name in LADDERS:
-                few = bind(images[: args.tune or None])[name]
+                few = sampled(args, images[: args.tune or None], seed)
 
-                def tried(name: str = name, few: Method = few, **values: float) -> float:
-                    found = score(few(**values))
+                def tried(method: Method = method, name: str = name, few: Scan = few, **values: float) -> float:
+                    found = score(method(few, args.device, **values))
                     print(f"  tuning {name} {values}: {found:.2f} dB", flush=True)
                     return found
 
                 start = settings.get(name, {})
                 ladder = {key: (start.get(key, first), step) for key, (first, step) in LADDERS[name].items()}
                 settings[name] = tune(tried, ladder)
-            found, seconds, spent, peak = measured(partial(method, **settings.get(name, {})), args.device)
+            chosen = {"seed": seed} if name == "Fusewise" else settings.get(name, {})
+            found, seconds, spent, peak = measured(partial(method, scan, args.device, **chosen), args.device)
             scores = score(found), ser(images, found), ssim(images, found, heart), ssim(images, found)
             drawn[name] = found
             row = " | ".join([f"{s:.2f}" for s in scores[:2]] + [f"{s:.3f}" for s in scores[2:]])
