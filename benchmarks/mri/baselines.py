@@ -57,15 +57,15 @@ def temporal_mean(scan: Scan, device: str = "cpu", pull: float = 1e-3, steps: in
     return np.broadcast_to(found, (len(scan.kspace), *found.shape[1:]))
 
 
-def view_sharing(scan: Scan, device: str = "cpu", half_width: int = 4, pull: float = 0.01, steps: int = 20) -> Array:
-    """The temporal mean, changed in every frame by the samples of all within `half_width`, as if nothing moved then.
+def view_sharing(scan: Scan, device: str = "cpu", half_width: int = 4, pull: float = 1e-3, steps: int = 20) -> Array:
+    """The temporal mean, changed in every frame by its own samples, and a little by those of the n frames near it.
 
-    That is min sum_j ||A_j u_i - b_j||² / n + pull ||u_i - mean||² over the n frames j near i.
+    min ||A_i u - b_i||² + 0.1 / n sum_j ||A_j u - b_j||² + pull ||u - mean||², j within `half_width` of i.
     """
     times, equations = np.arange(len(scan.kspace)), equations_of(scan, device)
     near = np.abs(times[:, None] - times) <= half_width
     mean = regularised(equations.mean(), 1e-3, 30)
-    pooled = pool(equations.about(mean), near / near.sum(axis=1, keepdims=True))
+    pooled = pool(equations.about(mean), np.eye(len(times)) + 0.1 * near / near.sum(axis=1, keepdims=True))
     return to_host(mean + regularised(pooled, pull, steps))
 
 
