@@ -127,7 +127,7 @@ def draw(truth: Any, found: dict[str, Any], region: Any, path: Path) -> None:
     axes[1, 0].set_xlabel("the moving pixels", fontsize=9)
     axes[1, 1].set_ylabel("10 x error", fontsize=9)
     figure.tight_layout()
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=75)
 
 
 def measured(method: Method, device: str) -> tuple[Any, float, float, float]:
