@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from off_grid import Scan
 from scipy.fft import next_fast_len
 
+from fusewise.mri import Scan
 from fusewise.mri._files import read_cfl, write_cfl
 
 Array = Any
@@ -46,20 +46,18 @@ def locally_low_rank(weight: float, n_iter: int, block: int = 8) -> list[str]:
     return ["-R", f"L:{IN_SPACE}:{IN_SPACE}:{weight}", "-b", str(block), "-i", str(n_iter)]
 
 
-def on_grid(kspace: Array, mask: Array, *, penalty: Penalty, weight: float = 0.003, n_iter: int = 100) -> Array:
-    """Frames of one coil, from k-space T x ny x nx and its mask."""
-    maps = np.ones((1, *kspace.shape[1:]), np.complex64)
-    return pics(kspace[:, None], maps, penalty(weight, n_iter), mask=mask)
+def penalised(scan: Scan, device: str = "cpu", *, penalty: Penalty, weight: float = 0.003, n_iter: int = 100) -> Array:
+    """Frames of one coil on the grid, or of several at a trajectory.
 
-
-def off_grid(scan: Scan, *, penalty: Penalty, weight: float = 0.003, n_iter: int = 100) -> Array:
-    """Frames of several coils at a trajectory; steps by the largest eigenvalue (-e), or FISTA runs away.
-
-    BART's FFTs have twice the image's side, and are slow where that has a large prime: 268 = 4 x 67.
+    Off the grid steps are by the largest eigenvalue (-e), or FISTA runs away; BART's FFTs have twice the image's side
+    there, and are slow where that has a large prime: 268 = 4 x 67.
     """
+    options = penalty(weight, n_iter)
+    if scan.trajectory is None:
+        maps = np.ones((1, *scan.kspace.shape[2:]), np.complex64)
+        return pics(scan.kspace, maps, options, mask=scan.mask)
     maps, inside = widened(scan.maps)
-    options = ["-e", *penalty(weight, n_iter)]
-    return pics(scan.kspace, maps, options, trajectory=scan.trajectory)[:, *inside]
+    return pics(scan.kspace, maps, ["-e", *options], trajectory=scan.trajectory)[:, *inside]
 
 
 def widened(maps: Array) -> tuple[Array, tuple[slice, slice]]:

@@ -1,7 +1,8 @@
-"""What a dynamic series on the grid with one coil is usually reconstructed with; L+S for any series.
+"""What a dynamic series is usually reconstructed with: on the grid with one coil, or of several at a trajectory.
 
-Functions take k-space T x ny x nx (centre in the middle, zero where not sampled) and its mask, and return images.
-``off_grid`` has the same for several coils at a trajectory.
+Functions take a scan (centre of k-space in the middle, T x coils x ny x nx on the grid) and the device, and return
+images. All but the adjoint solve least squares through A'A, by FFTs alone (``normal_equations``); off the grid samples
+that share a cell of k-space share the weight of one.
 """
 
 from __future__ import annotations
@@ -13,55 +14,85 @@ import numpy as np
 from scipy import fft
 
 from fusewise.kernels import beside, conjugate_gradients, copied, library, placement, to_host
+from fusewise.mri import Scan, invert
 from fusewise.mri._covariances import median_distance, squared_distances
 from fusewise.mri._navigator import common_locations, filled_in_time
-from fusewise.mri._normal_equations import NormalEquations, on_grid_equations
-from fusewise.mri._sampling import AXES, Gridded, invert, to_plain
+from fusewise.mri._normal_equations import Convolution, NormalEquations, off_grid_equations, on_grid_equations
+from fusewise.mri._sampling import AXES, FourierSums, GridCells, Gridded, to_plain
 from fusewise.mri._tensors import energy, gram, inner, real_times
 
 Array = Any
 
 
-def zero_filled(kspace: Array, mask: Array) -> Array:
-    """Zero where nothing was sampled."""
-    return invert(kspace)
+def equations_of(scan: Scan, device: str = "cpu") -> NormalEquations:
+    """Of all frames, on the device."""
+    place = placement(device)
+    if scan.trajectory is None:
+        sampling = Gridded(place(fft.ifftshift(scan.mask, axes=AXES)))
+        return on_grid_equations(sampling, place(to_plain(scan.kspace)))
+    weights = GridCells.of(scan.trajectory, scan.maps.shape[1:]).weights
+    return off_grid_equations(FourierSums(place(scan.trajectory), place(scan.maps)), place(scan.kspace), weights)
 
 
-def temporal_mean(kspace: Array, mask: Array) -> Array:
-    """One image for all frames."""
-    mean = invert(kspace.sum(axis=0) / np.maximum(mask.sum(axis=0), 1))
-    return np.broadcast_to(mean, kspace.shape)
+def adjoint(scan: Scan, device: str = "cpu") -> Array:
+    """Zero where nothing was sampled; off the grid each sample stands for the area nearer to it than to others."""
+    if scan.trajectory is None:
+        return invert(scan.kspace[:, 0])
+    ny, nx = scan.maps.shape[1:]
+    spacing = float(np.median(np.hypot(*np.diff(scan.trajectory[0], axis=0).T)))
+    lines = scan.trajectory.shape[1] * spacing  # a line crosses one cycle per pixel
+    radii = np.maximum(np.hypot(scan.trajectory[..., 0], scan.trajectory[..., 1]), spacing / 4)
+    areas = radii * spacing * np.pi / lines * (ny * nx)
+    return FourierSums(scan.trajectory, scan.maps).adjoint((scan.kspace * areas[:, None]).astype(np.complex64))
 
 
-def view_sharing(kspace: Array, mask: Array, half_width: int = 4) -> Array:
-    """Each frame's own samples; where it has none, the mean of those within `half_width` frames, or of all."""
-    mean = kspace.sum(axis=0) / np.maximum(mask.sum(axis=0), 1)
-    sums = np.concatenate([np.zeros_like(kspace[:1]), np.cumsum(kspace, axis=0, dtype=np.complex128)])
-    counts = np.concatenate([np.zeros((1, *mask.shape[1:])), np.cumsum(mask, axis=0)])
-    low = np.maximum(np.arange(len(kspace)) - half_width, 0)
-    high = np.minimum(np.arange(len(kspace)) + half_width + 1, len(kspace))
-    near = counts[high] - counts[low]
-    shared = np.where(near > 0, (sums[high] - sums[low]) / np.maximum(near, 1), mean)
-    return invert(np.where(mask, kspace, shared).astype(np.complex64))
+def sense(scan: Scan, device: str = "cpu", pull: float = 0.05, steps: int = 20) -> Array:
+    """CG-SENSE, every frame by itself: min ||A_i u - b_i||² + pull ||u||²."""
+    return to_host(regularised(equations_of(scan, device), pull, steps))
 
 
-def storm(kspace: Array, mask: Array, lam: float = 0.05, n_neighbors: int = 6) -> Array:
-    """STORM-type, with weights from what most frames saw: see ``solve_storm``."""
-    common = common_locations(mask)
-    distances = squared_distances(gram(filled_in_time(kspace[:, common], mask[:, common])))
-    equations = on_grid_equations(Gridded(fft.ifftshift(mask, axes=AXES)), to_plain(kspace)[:, None])
+def temporal_mean(scan: Scan, device: str = "cpu", pull: float = 1e-3, steps: int = 30) -> Array:
+    """One image for all frames: min mean_i ||A_i u - b_i||² + pull ||u||²."""
+    found = to_host(regularised(equations_of(scan, device).mean(), pull, steps))
+    return np.broadcast_to(found, (len(scan.kspace), *found.shape[1:]))
+
+
+def view_sharing(scan: Scan, device: str = "cpu", half_width: int = 4, pull: float = 1e-3, steps: int = 20) -> Array:
+    """The temporal mean, changed in every frame by its own samples, and a little by those of the n frames near it.
+
+    min ||A_i u - b_i||² + 0.1 / n sum_j ||A_j u - b_j||² + pull ||u - mean||², j within `half_width` of i.
+    """
+    times, equations = np.arange(len(scan.kspace)), equations_of(scan, device)
+    near = np.abs(times[:, None] - times) <= half_width
     mean = regularised(equations.mean(), 1e-3, 30)
-    return solve_storm(equations, mean, distances, 2 * lam, n_neighbors, 100)
+    pooled = pool(equations.about(mean), np.eye(len(times)) + 0.1 * near / near.sum(axis=1, keepdims=True))
+    return to_host(mean + regularised(pooled, pull, steps))
 
 
-def solve_storm(
-    equations: NormalEquations, mean: Array, distances: Array, lam: float, n_neighbors: int, steps: int
-) -> Array:
-    """min sum_i ||A_i u_i - b_i||² + lam sum_ij w_ij ||u_i - u_j||² / 2, by conjugate gradients from the mean frame."""
-    affinities = frame_affinities(distances, n_neighbors)
+def pool(equations: NormalEquations, weights: Array) -> NormalEquations:
+    """sum_j w_ij ||A_j u_i - b_j||² for weights of new by old frames (without the constant)."""
+    convolution, target = equations.normal, equations.target
+    mixing = beside(weights.astype(np.float32), target)
+    spectra = (mixing @ convolution.spectra.reshape(len(target), -1)).reshape(-1, *convolution.spectra.shape[1:])
+    pooled = real_times(mixing, target.reshape(len(target), -1)).reshape(-1, *target.shape[1:])
+    return NormalEquations(Convolution(spectra, convolution.maps), pooled, float("nan"))
+
+
+def storm(scan: Scan, device: str = "cpu", lam: float = 0.05, n_neighbors: int = 6, steps: int = 100) -> Array:
+    """STORM-type: min sum_i ||A_i u_i - b_i||² + lam sum_ij w_ij ||u_i - u_j||², from the temporal mean.
+
+    The weights come from what most frames saw; off the grid from navigator lines.
+    """
+    if scan.trajectory is None:
+        common = common_locations(scan.mask)
+        signal = filled_in_time(scan.kspace[:, 0, common], scan.mask[:, common])
+    else:
+        signal = scan.kspace[..., np.isclose(scan.trajectory, scan.trajectory[:1], atol=1e-6).all(axis=(0, 2))]
+    affinities = frame_affinities(squared_distances(gram(signal)), n_neighbors)
+    equations = equations_of(scan, device)
     laplacian = np.diag(affinities.sum(axis=1)) - affinities
-    pushing = beside((lam * laplacian).astype(np.float32), equations.target)
-    start = equations.target * 0 + mean
+    pushing = beside((2 * lam * laplacian).astype(np.float32), equations.target)
+    start = equations.target * 0 + regularised(equations.mean(), 1e-3, 30)
 
     def system(images: Array) -> Array:
         smooth = real_times(pushing, images.reshape(len(images), -1)).reshape(images.shape)
@@ -103,29 +134,16 @@ def solved(system: Callable[[Array], Array], target: Array, steps: int) -> Array
 
 
 def low_rank_plus_sparse(
-    kspace: Array,
-    mask: Array,
-    rank_weight: float = 4e-4,
-    sparse_weight: float = 2e-3,
-    n_iter: int = 100,
-    device: str = "cpu",
-) -> Array:
-    """L+S on the grid: see ``solve_low_rank_plus_sparse``."""
-    place = placement(device)
-    sampling = Gridded(place(fft.ifftshift(mask, axes=AXES)))
-    equations = on_grid_equations(sampling, place(to_plain(kspace)[:, None]))
-    return to_host(solve_low_rank_plus_sparse(equations, 1.0, rank_weight, sparse_weight, n_iter))
-
-
-def solve_low_rank_plus_sparse(
-    equations: NormalEquations, norm: float, rank_weight: float, sparse_weight: float, n_iter: int
+    scan: Scan, device: str = "cpu", rank_weight: float = 4e-4, sparse_weight: float = 2e-3, n_iter: int = 100
 ) -> Array:
     """L+S (Otazo, Candes and Sodickson 2015) by FISTA: nuclear norm of L, l1 of the temporal Fourier transform of S.
 
     The thresholds are parts of the largest singular value, and of the largest temporal Fourier coefficient but the
     constant, of A' b. They come down to their final values over the first half of the iterations: without that
-    continuation L+S needs twice as many. `norm` is that of A' A.
+    continuation L+S needs twice as many.
     """
+    equations = equations_of(scan, device)
+    norm = 1.0 if scan.trajectory is None else norm_of(equations.normal, equations.target)
     low = equations.target
     xp = library(low)
     sparse = xp.zeros_like(low)
@@ -146,7 +164,7 @@ def solve_low_rank_plus_sparse(
         ahead_low = next_low + carry * (next_low - low)
         ahead_sparse = next_sparse + carry * (next_sparse - sparse)
         low, sparse, momentum = next_low, next_sparse, following
-    return low + sparse
+    return to_host(low + sparse)
 
 
 def norm_of(normal: Callable[[Array], Array], images: Array, steps: int = 10) -> float:

@@ -8,9 +8,8 @@ of k-space; a seed turns the first line and draws the noise. Gridded with one co
 simulated coils. With --tune the baselines are given the best parameters *by the ground truth* of the first
 frames of the first seed, sought until every step away is worse; Fusewise chooses all of its own by held-out samples.
 With --moving the first score is over the 15% of pixels that vary most in time, instead of the heart's box. --picture
-draws a frame of every method with its error. The figures of M-DIP, an untrained network whose code is not here, are
-cited (``CITED``). Every method runs in a process of its own: peak memory is that process's, or the GPU's with
---device cuda (nil for the methods on the grid that know no GPU).
+draws a frame of every method with its error. Every method runs in a process of its own: peak memory is that process's,
+or the GPU's with --device cuda.
 """
 
 from __future__ import annotations
@@ -28,23 +27,22 @@ from typing import Any
 import bart
 import baselines
 import numpy as np
-import off_grid
-from cine import breathing_cine
 from metrics import ssim
-from series import moving_region, read_series
+from series import breathing_cine, moving_region, read_series
 from tuning import tune
 
-from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid, ser
+from fusewise.mri import Scan, make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid, ser
 from fusewise.mri._phantom import coil_maps
 from fusewise.mri._sampling import FourierSums, complex_noise
 
 Method = Callable[..., Any]
 
-#: Moving-region SER of M-DIP by its own defaults on an H200, for the masks, noise and score of
-#: ``--moving --noise 0.005``: PINCAT with ``--golden 8 --navigators 0``, the 112 free-breathing frames with
-#: ``--golden 8 --navigators 4``.
-CITED = """M-DIP, cited: PINCAT 21.8 dB after 146 s, 22.4 dB with the samples put back;
-free breathing (112 x 160 x 160) 14.5 dB after 137 s (2,319 of its 10,000 steps)"""
+#: What M-DIP, an untrained network, reached by its own defaults on an H200: cited, as its code is not here. By the file
+#: and the settings (--golden, --navigators, --noise) for which that holds: moving-region SER, seconds.
+CITED = {
+    ("Pincat.mat", 8, 0, 0.005): {"M-DIP": ("21.8", "146"), "M-DIP, the samples put back": ("22.4", "146")},
+    ("freebreathing_112x160x160_uint8.npy", 8, 4, 0.005): {"M-DIP, 2,319 of its 10,000 steps": ("14.5", "137")},
+}
 
 #: Where --tune begins, and its steps: (start, factor).
 LADDERS: dict[str, dict[str, tuple[float, float]]] = {
@@ -57,59 +55,37 @@ LADDERS: dict[str, dict[str, tuple[float, float]]] = {
 }
 
 
-def barts(method: Method, n_iter: int) -> dict[str, Method]:
-    """BART's two baselines, on the grid or off it."""
-    penalties = {"BART temporal TV": bart.temporal_tv, "BART locally low rank": bart.locally_low_rank}
-    return {name: partial(method, penalty=penalty, n_iter=n_iter) for name, penalty in penalties.items()}
+def ours(scan: Scan, device: str = "cpu", seed: int = 0) -> Any:
+    return reconstruct(scan.kspace, scan.mask, scan.trajectory, scan.maps, device=device, random_state=seed).images
 
 
-def ours(args: argparse.Namespace, seed: int, method: Method) -> dict[str, Method]:
-    """Fusewise, once for each draw of the samples that it holds out."""
-    settings = {"device": args.device, "verbose": args.verbose}
-    names = ["Fusewise", *(f"Fusewise, draw {draw}" for draw in range(1, args.draws))]
-    return {name: partial(method, random_state=seed + draw, **settings) for draw, name in enumerate(names)}
+#: Functions of a scan, the device and settings.
+METHODS: dict[str, Method] = {
+    "zero-filled": baselines.adjoint,
+    "CG-SENSE": baselines.sense,  # of several coils
+    "temporal mean": baselines.temporal_mean,
+    "view sharing": baselines.view_sharing,
+    "STORM": baselines.storm,
+    "L+S": baselines.low_rank_plus_sparse,
+    "BART temporal TV": partial(bart.penalised, penalty=bart.temporal_tv),
+    "BART locally low rank": partial(bart.penalised, penalty=bart.locally_low_rank),
+    "Fusewise": ours,
+}
 
 
-def on_grid(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
-    """Methods for one coil on the grid, their data bound."""
-    mask = radial_mask(len(images), images.shape[1:], args.golden, args.navigators, offset=offset)
-    kspace = sample_grid(images, mask, noise=args.noise, random_state=seed)
-    device = {"device": args.device}
-    methods: dict[str, Method] = {
-        "zero-filled": baselines.zero_filled,
-        "temporal mean": baselines.temporal_mean,
-        "view sharing": baselines.view_sharing,
-        "STORM": baselines.storm,
-        "L+S": partial(baselines.low_rank_plus_sparse, n_iter=args.iterations, **device),
-        **barts(bart.on_grid, args.iterations),
-        **ours(args, seed, lambda k, m, **settings: reconstruct(k, m, **settings).images),
-    }
-    return {name: partial(method, kspace, mask) for name, method in methods.items()}
-
-
-def at_trajectory(args: argparse.Namespace, images: Any, seed: int, offset: float) -> dict[str, Method]:
-    """Methods for several coils off the grid, their data bound; all are given the true maps."""
+def sampled(args: argparse.Namespace, images: Any, seed: int) -> Scan:
+    """One coil on the grid, or several at a trajectory with their true maps."""
+    lines = {"golden": args.golden, "navigators": args.navigators}
+    offset = float(np.random.default_rng(seed).uniform(0, np.pi))
     shape = images.shape[1], images.shape[2]
+    if args.coils == 1:
+        mask = radial_mask(len(images), shape, **lines, offset=offset)
+        return Scan(sample_grid(images, mask, noise=args.noise, random_state=seed)[:, None], mask)
     maps = coil_maps(args.coils, max(shape))[:, : shape[0], : shape[1]]
-    path = radial_trajectory(len(images), max(shape), args.golden, args.navigators, offset=offset)
+    path = radial_trajectory(len(images), max(shape), **lines, offset=offset)
     kspace = FourierSums(path, maps).forward(images.astype(np.complex64))
     kspace = kspace + complex_noise(kspace.shape, args.noise * float(np.abs(images).max()), seed)
-
-    def interpolated(scan: off_grid.Scan, **settings: Any) -> Any:
-        return reconstruct(scan.kspace, trajectory=path, maps=maps, **settings).images
-
-    methods: dict[str, Method] = {
-        "adjoint": off_grid.adjoint,
-        "CG-SENSE": off_grid.sense,
-        "temporal mean": off_grid.temporal_mean,
-        "view sharing": off_grid.view_sharing,
-        "STORM": off_grid.storm,
-        "L+S": partial(off_grid.low_rank_plus_sparse, n_iter=args.iterations),
-        **barts(bart.off_grid, args.iterations),
-        **ours(args, seed, interpolated),
-    }
-    scan = off_grid.Scan(kspace, path, maps, args.device)
-    return {name: partial(method, scan) for name, method in methods.items()}
+    return Scan(kspace, trajectory=path, maps=maps)
 
 
 def parse_box(text: str) -> tuple[slice, slice]:
@@ -122,30 +98,36 @@ def truth(args: argparse.Namespace) -> tuple[Any, tuple[slice, slice]]:
     if args.series:
         images = read_series(args.series)[:: args.step]
     elif args.cine:
-        images = breathing_cine(args.cine, args.frames, 0, args.slice)[0].real
+        images = breathing_cine(args.cine, args.frames, args.slice)[0]
     else:
         phantom = make_phantom(args.frames, args.size)
         return phantom.images, args.heart or phantom.heart
     return images / np.abs(images).max(), args.heart or (slice(None), slice(None))
 
 
-def draw(truth: Any, found: dict[str, Any], path: Path) -> None:
-    """Draw the frame that differs most from the mean: the truth, each method, and five times its error."""
+def draw(truth: Any, found: dict[str, Any], region: Any, path: Path) -> None:
+    """Draw the frame that differs most from the mean: the truth, each method with its SER there, ten times its error.
+
+    The SER is that of the series over the moving pixels.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     frame = int(np.square(np.abs(truth - truth.mean(axis=0))).sum(axis=(1, 2)).argmax())
-    shown = {"truth": truth[frame], **{name: images[frame] for name, images in found.items()}}
-    figure, axes = pyplot.subplots(2, len(shown), figsize=(2.2 * len(shown), 4.6), squeeze=False)
-    for column, (name, image) in zip(axes.T, shown.items(), strict=True):
-        for axis, values in zip(column, (np.abs(image), 5 * np.abs(image - truth[frame])), strict=True):
-            axis.imshow(values, cmap="gray", vmin=0, vmax=np.abs(truth[frame]).max())
-            axis.set_axis_off()
-        column[0].set_title(name, fontsize=9)
+    figure, axes = pyplot.subplots(2, len(found) + 1, figsize=(1.9 * len(found) + 1.9, 4.2), squeeze=False)
+    for column, (name, images) in zip(axes.T, {"truth": truth, **found}.items(), strict=True):
+        for axis, values in zip(column, (images[frame], 10 * (images - truth)[frame]), strict=True):
+            axis.imshow(np.abs(values), cmap="gray", vmin=0, vmax=np.abs(truth[frame]).max())
+            axis.set(xticks=[], yticks=[])
+        quality = "" if name == "truth" else f"\n{ser(truth[:, None, region], images[:, None, region]):.1f} dB"
+        column[0].set_title(name + quality, fontsize=9)
+    axes[1, 0].imshow(region, cmap="gray")
+    axes[1, 0].set_xlabel("the moving pixels", fontsize=9)
+    axes[1, 1].set_ylabel("10 x error", fontsize=9)
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=75)
 
 
 def measured(method: Method, device: str) -> tuple[Any, float, float, float]:
@@ -196,8 +178,6 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.0, help="standard deviation, of the largest magnitude")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--draws", type=int, default=1, help="of the samples that Fusewise holds out, for each seed")
-    parser.add_argument("--iterations", type=int, default=100, help="of L+S and BART")
     parser.add_argument("--tune", type=int, metavar="FRAMES", help="tune the baselines on the first frames (0: on all)")
     parser.add_argument(
         "--settings",
@@ -208,47 +188,53 @@ def main() -> None:
     parser.add_argument("--moving", action="store_true", help="score the pixels that move instead of the heart's box")
     parser.add_argument("--picture", type=Path, help="draw a frame of every method, of the last seed, and its error")
     parser.add_argument("--only", nargs="*", help="names of methods")
-    parser.add_argument("--device", default="cpu", help="of L+S and Fusewise, and off the grid of all")
-    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--device", default="cpu", help="of all but the adjoint and BART")
     args = parser.parse_args()
 
     images, heart = truth(args)
     region, drawn = moving_region(images), dict[str, Any]()
+
+    def score(found: Any) -> float:
+        """Of the first frames, as many as there are."""
+        if not args.moving:
+            return ser(images[: len(found)], found, heart)
+        return ser(images[: len(found), None, region], found[:, None, region])
+
     settings = dict(args.settings)
     where = "moving" if args.moving else "heart"
     print(
         f"| seed | method | SER {where} | SER whole | SSIM heart | SSIM whole | s | CPU s | GiB |\n" + "|---" * 9 + "|"
     )
     for seed in range(args.first_seed, args.first_seed + args.seeds):
-        offset = float(np.random.default_rng(seed).uniform(0, np.pi))
-        bind = partial(on_grid if args.coils == 1 else at_trajectory, args, seed=seed, offset=offset)
-        methods, ours_at_seed = bind(images), list[float]()
-        for name, method in methods.items():
-            if args.only and name.split(",")[0] not in args.only:
+        scan = sampled(args, images, seed)
+        for name, method in METHODS.items():
+            if name not in (args.only or METHODS) or (name == "CG-SENSE" and args.coils == 1):
                 continue
             if name.startswith("BART") and not bart.at_hand():
                 print(f"| {seed} | {name} | not at hand |", flush=True)
                 continue
             if args.tune is not None and seed == args.first_seed and name in LADDERS:
-                few = images[: args.tune or None]
+                few = sampled(args, images[: args.tune or None], seed)
+
+                def tried(method: Method = method, name: str = name, few: Scan = few, **values: float) -> float:
+                    found = score(method(few, args.device, **values))
+                    print(f"  tuning {name} {values}: {found:.2f} dB", flush=True)
+                    return found
+
                 start = settings.get(name, {})
                 ladder = {key: (start.get(key, first), step) for key, (first, step) in LADDERS[name].items()}
-                settings[name] = tune(name, bind(few)[name], partial(ser, few, box=heart), ladder)
-            found, seconds, spent, peak = measured(partial(method, **settings.get(name, {})), args.device)
-            first = ser(images[:, None, region], found[:, None, region]) if args.moving else ser(images, found, heart)
-            scores = first, ser(images, found), ssim(images, found, heart), ssim(images, found)
+                settings[name] = tune(tried, ladder)
+            chosen = {"seed": seed} if name == "Fusewise" else settings.get(name, {})
+            found, seconds, spent, peak = measured(partial(method, scan, args.device, **chosen), args.device)
+            scores = score(found), ser(images, found), ssim(images, found, heart), ssim(images, found)
             drawn[name] = found
-            if name.startswith("Fusewise"):
-                ours_at_seed.append(first)
             row = " | ".join([f"{s:.2f}" for s in scores[:2]] + [f"{s:.3f}" for s in scores[2:]])
             print(f"| {seed} | {name} | {row} | {seconds:.2f} | {spent:.1f} | {peak:.1f} |", flush=True)
-        if len(ours_at_seed) > 1:
-            low, high = min(ours_at_seed), max(ours_at_seed)
-            print(f"Fusewise, {len(ours_at_seed)} draws: {low:.2f} to {high:.2f} dB, {high - low:.2f} apart")
     if args.picture:
-        draw(images, drawn, args.picture)
+        draw(images, drawn, region, args.picture)
     if args.moving and args.series:
-        print(CITED)
+        for name, cited in CITED.get((args.series.name, args.golden, args.navigators, args.noise), {}).items():
+            print(f"| cited | {name} | {cited[0]} | | | | {cited[1]} | | |")
     print(f"--settings '{json.dumps(settings)}'")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fusewise import fuse
-from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri._columns import Columns
+from fusewise.kernels import to_host
+from fusewise.mri import _fusion, make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri._covariances import squared_distances
 from fusewise.mri._fusion import fuse_frames
 from fusewise.mri._result import ser
@@ -27,6 +27,29 @@ def series(n_frames=14, size=12):
     return rows[:, ever], seen[:, ever]
 
 
+def random_complex(*shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+@pytest.mark.parametrize("most", [2**21, 20])
+def test_each_location_is_solved_by_itself(place, monkeypatch, most):
+    """Locations that all frames sampled, some or none, of two coils, each against its own dense system."""
+    monkeypatch.setattr(_fusion, "MOST_ENTRIES", most)
+    places = np.random.default_rng(0).standard_normal((7, 3))
+    kernel = np.exp(-np.square(places[:, None] - places).sum(axis=2) / 6).astype(np.float32)
+    seen = np.random.default_rng(1).random((7, 40)) < 0.4
+    seen[:, :6], seen[:, 6] = True, False
+    known = np.tile(seen, 2)
+    table = (random_complex(7, 80) * known).astype(np.complex64)
+    found = to_host(_fusion.pulls(place(kernel), _fusion.patterns(seen, 2, place(kernel)), place(table)))
+    for column in range(80):
+        s = np.flatnonzero(known[:, column])
+        dense = np.linalg.solve(kernel[np.ix_(s, s)] + np.eye(len(s)), table[s, column])
+        np.testing.assert_allclose(found[s, column], dense, atol=1e-4)
+        assert not found[~known[:, column], column].any()
+
+
 @pytest.mark.filterwarnings("ignore:columns")
 def test_same_minimum_as_the_fusion_of_tables():
     rows, seen = series()
@@ -34,8 +57,7 @@ def test_same_minimum_as_the_fusion_of_tables():
     start = np.where(seen, rows, mean)
     distances = squared_distances(gram(start))
     sigma, lam = float(np.sqrt(np.median(distances))), 0.5
-    columns = Columns.of(seen, rows)
-    found = fuse_frames(columns.pack(rows), columns, start, distances, sigma, lam, max_iter=3000, tol=0.0)
+    found = fuse_frames(rows, seen, start, distances, sigma, lam, max_iter=3000, tol=0.0)
     table = fuse(
         np.where(seen, rows, np.nan),
         lam=lam,
@@ -52,20 +74,17 @@ def test_same_minimum_as_the_fusion_of_tables():
 @pytest.mark.parametrize("lam", [1e-3, 1.0, 100.0])
 def test_the_objective_never_rises(lam):
     rows, seen = series()
-    columns = Columns.of(seen, rows)
-    start = np.zeros_like(rows)
     distances = squared_distances(gram(np.where(seen, rows, rows.sum(axis=0) / seen.sum(axis=0))))
     sigma = 0.5 * float(np.sqrt(np.median(distances)))
-    history = fuse_frames(columns.pack(rows), columns, start, distances, sigma, lam, max_iter=25, tol=0.0).history
+    history = fuse_frames(rows, seen, np.zeros_like(rows), distances, sigma, lam, max_iter=25, tol=0.0).history
     assert all(after <= before * (1 + 1e-12) for before, after in pairwise(history))
 
 
 def test_strong_fusion_gives_the_mean_of_each_location():
     """All frames one: at each location the mean of the samples there."""
     rows, seen = series()
-    columns = Columns.of(seen, rows)
     distances = np.zeros((len(rows), len(rows)))
-    found = fuse_frames(columns.pack(rows), columns, np.zeros_like(rows), distances, 100.0, 1e9, tol=0.0, max_iter=50)
+    found = fuse_frames(rows, seen, np.zeros_like(rows), distances, 100.0, 1e9, tol=0.0, max_iter=50)
     mean = rows.sum(axis=0) / seen.sum(axis=0)
     assert np.abs(found.frames - mean).max() < 1e-3 * np.abs(rows).max()
 

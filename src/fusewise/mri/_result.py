@@ -3,7 +3,7 @@
 If the frames show a heartbeat (``find_rhythms``), a cluster is an arc of the beat at one depth of breath. For 20
 clusters that is 10 arcs by 2 depths: the beat is the richer motion, and its phases are to be compared; the breath
 mostly shifts the image. Clustering by distance alone finds little but the breath, which moves more of the image than
-the beat does (``benchmarks/mri/labels.py``). It is used (as spectral clustering of the frames) if no beat is found: in
+the beat does. It is used (as spectral clustering of the frames) if no beat is found: in
 a short series, or with frames in arbitrary order.
 """
 
