@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.fft import next_fast_len
 
 from fusewise.mri import Scan
 from fusewise.mri._files import read_cfl, write_cfl
@@ -49,29 +48,12 @@ def locally_low_rank(weight: float, n_iter: int, block: int = 8) -> list[str]:
 def penalised(scan: Scan, device: str = "cpu", *, penalty: Penalty, weight: float = 0.003, n_iter: int = 100) -> Array:
     """Frames of one coil on the grid, or of several at a trajectory.
 
-    Off the grid steps are by the largest eigenvalue (-e), or FISTA runs away; BART's FFTs have twice the image's side
-    there, and are slow where that has a large prime: 268 = 4 x 67.
+    Off the grid steps are by the largest eigenvalue (-e), or FISTA runs away.
     """
     options = penalty(weight, n_iter)
     if scan.trajectory is None:
-        maps = np.ones((1, *scan.kspace.shape[2:]), np.complex64)
-        return pics(scan.kspace, maps, options, mask=scan.mask)
-    maps, inside = widened(scan.maps)
-    return pics(scan.kspace, maps, ["-e", *options], trajectory=scan.trajectory)[:, *inside]
-
-
-def widened(maps: Array) -> tuple[Array, tuple[slice, slice]]:
-    """Maps with zeros about them, to an even side that FFTs like, and where the image is: the same samples from both.
-
-    The transform divides by the root of the number of pixels, which the maps make up for.
-    """
-    ny, nx = maps.shape[1:]
-    wide = [2 * next_fast_len(-(-side // 2), real=True) for side in (ny, nx)]
-    top, left = (new // 2 - old // 2 for new, old in zip(wide, (ny, nx), strict=True))
-    inside = slice(top, top + ny), slice(left, left + nx)
-    out = np.zeros((len(maps), *wide), np.complex64)
-    out[:, *inside] = maps * np.sqrt(np.prod(wide) / (ny * nx))
-    return out, inside
+        return pics(scan.kspace, np.ones((1, *scan.kspace.shape[2:]), np.complex64), options, mask=scan.mask)
+    return pics(scan.kspace, scan.maps, ["-e", *options], trajectory=scan.trajectory)
 
 
 def pics(

@@ -37,25 +37,6 @@ def test_climbing_ends_inside():
     assert len(asked) == len(set(asked))
 
 
-@pytest.mark.parametrize("shape", [(26, 22), (13, 16)])
-def test_a_wider_field_of_view_has_the_same_samples(shape):
-    """What BART is given off the grid: sides of 26 = 2 x 13 become 30, and nothing is seen outside."""
-    from bart import widened
-
-    rng = np.random.default_rng(0)
-    maps, images = (rng.standard_normal((n, *shape)) + 1j * rng.standard_normal((n, *shape)) for n in (3, 2))
-    trajectory = rng.uniform(-0.5, 0.5, (2, 40, 2))
-    wide, inside = widened(maps)
-    assert all(side % 2 == 0 for side in wide.shape[1:])
-    if shape == (26, 22):
-        assert wide.shape[1:] == (30, 24)
-    around = rng.standard_normal((2, *wide.shape[1:])).astype(complex)
-    around[:, *inside] = images
-    expected = FourierSums(trajectory, maps).forward(images)
-    found = FourierSums(trajectory, wide.astype(complex)).forward(around)
-    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
-
-
 def test_a_cine_made_to_breathe(tmp_path):
     """Pixels are means of blocks; a frame is its phase's, moved along the rows by the breath."""
     from series import breathing_cine

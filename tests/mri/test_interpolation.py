@@ -1,17 +1,9 @@
 """Interpolation against dense linear algebra, against fusion, and the objective, which never rises."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from fusewise.fidelity import Quadratic
-from fusewise.fusion._loop import solve_quadratic
-from fusewise.fusion._problem import Problem
 from fusewise.mri._interpolation import interpolate
-from fusewise.observations import Entries
-from fusewise.pairs import CompletePairs
-from fusewise.penalties import H1
 
 N, P, SAMPLES = 6, 4, 3
 LAM = 0.3
@@ -87,24 +79,3 @@ def test_the_objective_never_rises():
     values = [np.linalg.norm(data.samples) ** 2, *map(data.objective, centers)]
     assert np.all(np.diff(values) <= 1e-9)
     assert values[-1] == pytest.approx(data.objective(data.minimiser()), rel=1e-6)
-
-
-def test_with_the_laplacian_for_the_inverse_covariance_it_is_fusion():
-    """K^-1 = 2 L, made invertible by a little: the minimum of fusion's majoriser on a table with holes."""
-    rng = np.random.default_rng(0)
-    values, mask = rng.standard_normal((N, P)), rng.random((N, P)) < 0.7
-    mask[0] = True
-    entries = Entries(np.where(mask, values, 0), mask)
-    problem = Problem(entries, CompletePairs(N), H1(1.0), Quadratic(), LAM)
-    weighted = problem.weigh(values)
-    fused = solve_quadratic(problem, weighted, values, shrink=1e-10, max_steps=500)
-    kernel = np.linalg.inv(2 * weighted.laplacian(np.eye(N)) + 1e-7 * np.eye(N))
-    density = float(mask.mean())
-    smoothing = kernel @ np.linalg.inv(density * kernel + LAM * np.eye(N))
-
-    def smooth(r, out):
-        out[...] = smoothing @ r
-
-    equations = SimpleNamespace(normal=lambda u: mask * u, target=np.where(mask, values, 0))
-    found = interpolate(equations, smooth, density, max_steps=500, tol=1e-12)
-    np.testing.assert_allclose(found.centers, fused, atol=1e-5)

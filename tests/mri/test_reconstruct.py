@@ -7,7 +7,6 @@ from scipy.ndimage import gaussian_filter
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
 from fusewise.mri._covariances import squared_distances
-from fusewise.mri._held_out import choose
 from fusewise.mri._local import BORDERS, LocalProblem, band_factors, filtered
 from fusewise.mri._normal_equations import on_grid_equations
 from fusewise.mri._result import ser
@@ -201,18 +200,6 @@ def test_maps_are_found_up_to_phase():
     alignment = np.abs((maps * phantom.maps.conj()).sum(axis=0))[body]
     assert alignment.mean() > 0.98
     assert guess_shape(radial_trajectory(30, 64, 6, 3)) == (64, 64)
-
-
-def test_scale_is_walked_up_while_it_helps():
-    asked = []
-
-    def predict(scale, noise):
-        asked.append((scale, noise))
-        return -abs(scale - 0.25) - noise
-
-    choice = choose(predict, (0.125, 0.25, 0.5, 1.0), (0.01, 0.05, 0.25))
-    assert (choice.scale, choice.noise) == (0.25, 0.01)
-    assert asked == [(0.125, 0.01), (0.25, 0.01), (0.5, 0.01), (0.25, 0.05)]
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,3 @@ def test_inverses_are_numpys(place, precision, tolerance, shape):
 def test_matrices_that_are_not_positive_are_refused():
     with pytest.raises(np.linalg.LinAlgError, match="order 2 is not positive"):
         tensors.inverse(np.array([np.eye(2), [[1.0, 2.0], [2.0, 1.0]]]))
-
-
-def test_batches_hold_everything_once(place):
-    few = place(np.zeros(1))
-    for count, entries in ((7, 1), (7, 2**30), (5, tensors.CPU_ENTRIES // 2)):
-        numbers = [n for part in tensors.batches(count, entries, few) for n in range(count)[part]]
-        assert numbers == list(range(count))
-    assert len(tensors.batches(7, 2**30, few)) == 7

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import fft
 
 from fusewise.mri._covariances import (
     LocalKernels,
@@ -10,10 +9,8 @@ from fusewise.mri._covariances import (
     median_distance,
     squared_distances,
 )
-from fusewise.mri._interpolation import interpolate
-from fusewise.mri._normal_equations import on_grid_equations
 from fusewise.mri._phantom import make_phantom
-from fusewise.mri._sampling import AXES, GridCells, Gridded, radial_mask, radial_trajectory
+from fusewise.mri._sampling import GridCells, radial_mask, radial_trajectory
 from fusewise.mri._tensors import gram
 from fusewise.pairs import h1_weight
 
@@ -93,25 +90,6 @@ def test_tiles_at_rest_are_left_alone():
     images[:, :8] = images[0, :8]
     kernels = LocalKernels.of(images, 0.25, 8, 0.1)  # a window far narrower than a tile
     assert not kernels.covariance(np.ones_like(images))[:, :8].any()
-
-
-def test_solve_is_the_dense_minimiser():
-    """argmin ||A u - b||² + lam <u, K^-1 u> by dense linear algebra, pixels and frames all in one system."""
-    rng = np.random.default_rng(0)
-    frames, n = 4, 4
-    images = (rng.standard_normal((frames, n, n)) + 1j * rng.standard_normal((frames, n, n))).astype(np.complex64)
-    mask = rng.random(images.shape) < 0.5
-    sampling = Gridded(fft.ifftshift(mask, axes=AXES))
-    kernels, noise = LocalKernels.of(images, 0.5, 2, 2), 0.3
-    samples = sampling.forward(images)
-    units = np.eye(images.size, dtype=np.complex64).reshape(-1, *images.shape)
-    normal = np.stack([sampling.adjoint(sampling.forward(e)).ravel() for e in units], axis=1)
-    covariance = np.stack([kernels.covariance(e).ravel() for e in units], axis=1)
-    z = np.linalg.solve(normal @ covariance + noise * np.eye(images.size), sampling.adjoint(samples).ravel())
-    density = float(mask.mean())
-    equations, smooth = on_grid_equations(sampling, samples), kernels.smoothing(density, noise)
-    found = interpolate(equations, smooth, density, max_steps=300, tol=1e-6)
-    np.testing.assert_allclose(found.centers.ravel(), covariance @ z, atol=1e-4)
 
 
 @pytest.mark.parametrize("used", [None, 0.7])

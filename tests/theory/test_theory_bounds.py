@@ -100,13 +100,6 @@ def test_extremes_do_not_overflow():
     assert theory.eta0(0.5, 10, 1) == 0
 
 
-def test_eta1_is_eta0_of_beta1():
-    beta = theory.beta1(50, 0.5)
-    assert theory.eta1(beta, 20, 3) == theory.eta0(beta, 20, 3)
-    log_eta = theory.eta1(theory.beta1(50, 0.5, log=True), 20, 3, log=True)
-    assert log_eta == pytest.approx(math.log(theory.eta1(beta, 20, 3)), rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("call", "name", "value", "span"),
     [

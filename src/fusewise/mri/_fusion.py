@@ -22,7 +22,7 @@ import numpy as np
 
 from fusewise.kernels import beside, library, to_host
 from fusewise.mri._covariances import effective_rank, median_distance, squared_distances
-from fusewise.mri._held_out import Setting, choose, decibels, frames_per_sample, hold_out, warn_of_interruption
+from fusewise.mri._held_out import Setting, decibels, frames_per_sample, hold_out, warn_of_interruption
 from fusewise.mri._navigator import navigator_distances
 from fusewise.mri._result import Reconstruction, Run
 from fusewise.mri._sampling import invert
@@ -204,7 +204,10 @@ def start_distances(rows: Array, seen: Array, navigator: Array | None) -> Array:
 def chosen(
     series: Series, known: Array, shares: Array, settings: Given, tell: Progress
 ) -> tuple[Setting, tuple[Array, Fused] | None]:
-    """The setting that predicts the samples not `known` best, weighted by `shares`²; after Ctrl-C with its frames."""
+    """The setting that predicts the samples not `known` best, weighted by `shares`²; after Ctrl-C with its frames.
+
+    The scale is increased until the prediction is worse, then the noise.
+    """
     sigma, lam = settings
     scales = SCALES if sigma is None else (sigma**2 / series.unit,)
     tried: list[Setting] = []
@@ -213,24 +216,28 @@ def chosen(
     def setting(scale: float, ratio: float) -> Setting:
         return Setting(scale, ratio if lam is None else lam * len(series.samples) / (scale * series.unit))
 
-    def predict(scale: float, ratio: float) -> float:
+    def best() -> Setting:
+        return max(tried, key=lambda one: one.score)
+
+    def worsens(scale: float, ratio: float) -> bool:
         nonlocal kept
         trial = setting(scale, ratio)
         mean, found = series.fused(known, trial, TRIAL_ITERATIONS)
         errors = shares * (series.samples - mean)
         score = decibels(energy(errors), energy(errors - shares * found.frames))
-        kept = kept if tried and score <= max(one.score for one in tried) else (mean, found)
         tried.append(replace(trial, score=score))
+        kept = (mean, found) if best() is tried[-1] else kept
         tell(f"fusion: scale {scale:.2g}, noise {trial.noise:.2g}: held-out samples {score:.2f} dB")
-        return score
+        return score < best().score
 
     if sigma is not None and lam is not None:
         return setting(scales[0], 0.0), None
     try:
-        choice = choose(predict, scales, RATIOS if lam is None else RATIOS[:1])
-        return replace(choice, noise=setting(choice.scale, choice.noise).noise), None
+        any(worsens(scale, RATIOS[0]) for scale in scales)
+        any(worsens(best().scale, ratio) for ratio in RATIOS[1:] if lam is None)
     except KeyboardInterrupt:
         if kept is None:
             raise
         warn_of_interruption()
-        return max(tried, key=lambda one: one.score), kept
+        return best(), kept
+    return replace(best(), tried=tuple((one.scale, one.noise, one.score) for one in tried)), None

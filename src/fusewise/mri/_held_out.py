@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,22 +48,6 @@ def frames_per_sample(mask: Array) -> Array:
     With these weights, the errors of samples held out at random add up to those of all frames, at sampled locations.
     """
     return np.asarray((len(mask) / np.maximum(mask.sum(axis=0), 1)).astype(np.float32))
-
-
-def choose(predict: Callable[[float, float], float], scales: Iterable[float], noises: Sequence[float]) -> Setting:
-    """Increase the scale until the score (of `predict`, in dB) falls, then the noise."""
-    tried: list[tuple[float, float, float]] = []
-
-    def falls(scale: float, noise: float) -> bool:
-        tried.append((scale, noise, predict(scale, noise)))
-        return tried[-1][2] < max(score for _, _, score in tried)
-
-    def best() -> tuple[float, float, float]:
-        return max(tried, key=lambda setting: setting[2])
-
-    any(falls(scale, noises[0]) for scale in scales)
-    any(falls(best()[0], noise) for noise in noises[1:])
-    return Setting(*best(), tuple(tried))
 
 
 def warn_of_interruption() -> None:

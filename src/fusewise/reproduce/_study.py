@@ -43,15 +43,11 @@ class Trial:
     settings: Mapping[str, Any]
 
     @property
-    def identity(self) -> str:
-        """All that the result depends on, as text: settings, the source of the function, the version of the library."""
-        name = f"{self.function.__module__}.{self.function.__qualname__}"
-        return json.dumps([name, dict(self.settings), _source(self.function), fusewise.__version__], sort_keys=True)
-
-    @property
     def file_name(self) -> str:
-        """Name of the file that keeps the result."""
-        return hashlib.sha256(self.identity.encode()).hexdigest()[:24] + ".npz"
+        """Name of the file that keeps the result: a digest of settings, source and version."""
+        name = f"{self.function.__module__}.{self.function.__qualname__}"
+        identity = [name, dict(self.settings), _source(self.function), fusewise.__version__]
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24] + ".npz"
 
 
 @cache
@@ -86,17 +82,9 @@ def load_result(trial: Trial, folder: Path) -> Result | None:
     """The result kept in the folder; None if there is none, or none that can be read."""
     try:
         with np.load(folder / trial.file_name, allow_pickle=False) as file:
-            kept = {name: file[name] for name in file.files}
+            return {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
         return None
-    return kept if str(kept.pop("identity", "")) == trial.identity else None
-
-
-def save_result(trial: Trial, result: Mapping[str, npt.ArrayLike], folder: Path) -> None:
-    """Keep a result, whole or not at all."""
-    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in result.items()}
-    with written_whole(folder / trial.file_name) as file:
-        np.savez_compressed(file, identity=trial.identity, **arrays)
 
 
 def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None, progress: Progress = silent) -> None:
@@ -129,7 +117,10 @@ def run_trials(trials: Sequence[Trial], folder: Path, *, jobs: int | None = None
 
 
 def _compute(trial: Trial, folder: Path) -> None:
-    save_result(trial, trial.function(**trial.settings), folder)
+    """Keep the result of a trial, whole or not at all."""
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in trial.function(**trial.settings).items()}
+    with written_whole(folder / trial.file_name) as file:
+        np.savez_compressed(file, **arrays)
 
 
 def _prepare_worker() -> None:
