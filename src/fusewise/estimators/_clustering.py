@@ -16,11 +16,10 @@ from fusewise.automatic import Alternative, Choice, Hints, LevelBlock, Stability
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
 from fusewise.estimators._comparison import ClusterComparison, compare
 from fusewise.estimators._explanation import Explanation, explanations
-from fusewise.estimators._inputs import lazy_rows, read_dask, read_hints, source_of, with_rows
+from fusewise.estimators._inputs import lazy_rows, read_dask, read_hints, read_weights, source_of, with_rows
 from fusewise.estimators._matching import Matching, labels_before, matched
-from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
+from fusewise.estimators._result import ClusteringResult, cluster, counting, fate_of_blanks
 from fusewise.estimators._stability import Alternatives, alternatives_of, stability_of
-from fusewise.estimators._weights import counting, read_weights
 from fusewise.kernels import Real, Values
 from fusewise.observations import (
     DaskTable,

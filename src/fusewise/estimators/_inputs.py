@@ -1,8 +1,8 @@
-"""What a fit takes beside the rows of one table: hints, tables of Dask, and blocks of rows one after another."""
+"""What a fit takes beside the rows of one table: hints, weights of columns, tables of Dask, and blocks of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fusewise.automatic import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.estimators._result import Labeller
-from fusewise.kernels import Index
+from fusewise.kernels import Index, Real
 from fusewise.observations import DaskBlocks, DaskTable, Entries, StreamSummary, Table, as_rows, merged
 from fusewise.support import InputError, counted, some_of
-from fusewise.tables import FrameEncoder, contents_of
+from fusewise.tables import FrameEncoder, contents_of, find_columns
 
 
 def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters: int | None) -> Hints:
@@ -104,6 +104,47 @@ def _chain(graph: Any, one: int, other: int) -> str:
     while chain[-1] != one:
         chain.append(int(before[chain[-1]]))
     return f"the hints contradict each other: rows {'-'.join(map(str, reversed(chain)))} must be together"
+
+
+def read_weights(given: Any, names: Sequence[str], encoder: FrameEncoder | None) -> Real | None:
+    """How often each feature counts, given the names of the columns; None if each counts once.
+
+    Of a mapping, columns that it does not name count once, and of two patterns for a column the later one holds.
+    """
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        weights, places = np.ones(len(names)), {name: j for j, name in enumerate(names)}
+        for asked, weight in given.items():
+            columns = find_columns(places, str(asked), "feature_weights")
+            weights[[places[name] for name in columns]] = _weight(weight, str(asked))
+    elif isinstance(given, str) or np.ndim(given) != 1:
+        raise InputError(
+            f"feature_weights must be one number for each of the {len(names)} columns, or a mapping such as "
+            f"{{'age': 2, 'q_*': 0.5}}; got {given!r}"
+        )
+    elif len(given) != len(names):
+        have = f"{counted(len(given), 'number')}, but X has {counted(len(names), 'column')}"
+        raise InputError(f"feature_weights has {have}: one number for each")
+    else:
+        weights = np.array([_weight(weight, name) for weight, name in zip(given, names, strict=True)])
+    if not weights.any():
+        raise InputError("every feature_weights is zero: no column is left to cluster by")
+    if (weights == 1).all():
+        return None
+    return weights if encoder is None else np.repeat(weights, [len(code.features) for code in encoder.columns])
+
+
+def _weight(weight: Any, name: str) -> float:
+    try:
+        number = float(weight)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0 <= number < np.inf:
+        raise InputError(
+            f"feature_weights of {name!r} is {weight!r}: a column counts 0 times or more often, 1 being the default"
+        )
+    return number
 
 
 def read_dask(model: Any, X: Any) -> DaskTable:

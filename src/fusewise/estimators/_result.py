@@ -21,13 +21,14 @@ from fusewise.automatic import (
     choose,
     outlier_confidence,
 )
-from fusewise.estimators._weights import counting
 from fusewise.kernels import Index, Labels, Mask, Real, Values, announcing
 from fusewise.observations import (
     NO_CLUSTER,
     DaskTable,
+    Entries,
     InMemory,
     RepeatedRows,
+    SparseEntries,
     Table,
     check_fits,
     reduce_blocks,
@@ -190,6 +191,15 @@ class ClusteringResult(Record):
             shares = self.probabilities(table, self.hints) if self.posterior is None else self.posterior
             fused[blank] = np.average(shares, axis=0, weights=self.counts) @ centers
         return fused
+
+
+def counting(table: Any, weights: Real | None) -> Any:
+    """A table (or the blocks of one of Dask) with nothing observed in the columns that do not count."""
+    if weights is None or weights.all():
+        return table
+    if not isinstance(table, Entries | SparseEntries):
+        raise InputError("a table that is not in memory takes no feature_weights of 0: leave these columns out of X")
+    return table.without(np.flatnonzero(weights == 0))
 
 
 def fate_of_blanks(outliers: bool) -> str:

@@ -1,4 +1,4 @@
-"""Checks of a user's array: it is a table of numbers, large enough, finite, and fits in memory."""
+"""Checks of a user's array: it is a table of numbers, large enough, finite, and fits in memory; weights of its rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _get_feature_names
 
-from fusewise.kernels import available_memory
-from fusewise.support import InputError, in_words
+from fusewise.kernels import Index, available_memory
+from fusewise.support import InputError, counted, in_words
 
 
 def check_size(shape: tuple[int, ...], min_rows: int) -> None:
@@ -70,6 +70,11 @@ def refuse_tiny(table: Any) -> None:
         column = int(np.flatnonzero(tiny)[0])
         name = "" if table.feature_names is None else f" ({table.feature_names[column]!r})"
         raise InputError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a table of Dask."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
 
 
 def refuse_other_than_tables(X: Any) -> None:
@@ -155,3 +160,38 @@ def _from_objects(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise kind_of_error(
             f"{first_non_number(X)}: the table must be numeric; encode or drop that column ({error})"
         ) from error
+
+
+#: Largest sum of weights.
+MOST_COPIES = 100_000_000
+
+
+def as_counts(sample_weight: Any, X: Any) -> Index | None:
+    """Number of copies of each row of X by its weight; None if every row counts once.
+
+    Of weights that are not whole, every running sum is rounded: a row of weight 2.5 counts twice or three times.
+    """
+    if sample_weight is None:
+        return None
+    refuse_other_than_tables(X)
+    n_rows = (X if hasattr(X, "shape") else np.asarray(X)).shape[0]
+    try:
+        weights = np.array(np.broadcast_to(np.asarray(sample_weight, dtype=float), (n_rows,)))
+    except (TypeError, ValueError) as error:
+        shape = np.shape(sample_weight)
+        message = f"sample_weight has shape {shape}, but there are {counted(n_rows, 'row')}: pass one number per row"
+        raise InputError(message) from error
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight of row {bad[0]} is {weights[bad[0]]}: Negative values, NaN and inf are not allowed"
+        )
+    counts = np.diff(np.floor(np.cumsum(weights) + 0.5), prepend=0.0)
+    if not weights.any():
+        raise InputError("every sample_weight is zero: no row is left to fit to")
+    if not 2 <= counts.sum() <= MOST_COPIES:
+        raise InputError(
+            f"sample_weight adds up to {weights.sum():g}, but a weight is a number of rows: "
+            "scale the weights so that they add up to the number of rows"
+        )
+    return None if (counts == 1).all() else counts.astype(np.intp)

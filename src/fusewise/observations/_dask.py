@@ -34,11 +34,6 @@ class BlockError(ValueError):
     """A block of a Dask table could not be processed; the message says which, and why."""
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a table of Dask."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
-
-
 @dataclass(frozen=True, eq=False)
 class DaskBlocks:
     """The blocks of rows of a ``dask.array.Array`` or ``dask.dataframe.DataFrame``."""
