@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from fusewise.estimators._inputs import source_of
 from fusewise.estimators._result import Labeller
 from fusewise.kernels import Mask, Real, Values
 from fusewise.observations import (
+    Block,
     BoundedEntries,
     Entries,
     RepeatedRows,
@@ -26,7 +28,6 @@ from fusewise.observations import (
     ValueRanges,
     as_counts,
     as_entries,
-    as_rows,
     is_dask,
 )
 from fusewise.saving import saveable
@@ -175,14 +176,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         """
         entries, model = self._seen_by_model(X, half)
         whole = model.completed(entries)
-        return self._filled(entries, whole, self.ranges_.confined(whole))
-
-    def _filled(self, entries: Entries, whole: Values, possible: Values) -> npt.NDArray[Any]:
-        """A table filled with possible values; those with bounds may be beyond what was observed."""
-        if isinstance(entries, BoundedEntries):
-            inside = entries.within(self.ranges_.possible(whole))
-            possible = np.where(entries.bounded, inside, possible)
-        return entries.fill(possible)
+        return _filled(entries, whole, self.ranges_, self.ranges_.confined)
 
     def sample(
         self,
@@ -215,7 +209,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         random, tables = check_random_state(random_state), []
         for _ in range(n_draws):
             whole = model.drawn(entries, self.draw_scale_, int(random.randint(2**31)))
-            tables.append(_in_container(X, self.encoder_, self._filled(entries, whole, self.ranges_.possible(whole))))
+            tables.append(_in_container(X, self.encoder_, _filled(entries, whole, self.ranges_, self.ranges_.possible)))
         return tables
 
     def _seen_by_model(self, X: Any, half: dict[str, Any]) -> tuple[Entries, Choice | Smooth]:
@@ -228,10 +222,9 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
     def _fit_dask(self, X: Any, sample_weight: Any, half: dict[str, Any]) -> Self:
         """Fit to a table of Dask: it is filled from its clusters."""
-        if sample_weight is not None or half:
-            what = "sample_weight, error or bounds"
-            raise InputError(f"a Dask table takes no {what}: compute it first, if it fits in memory")
-        clustering = FusionClustering(**self.get_params(deep=False)).fit(X)
+        if sample_weight is not None:
+            raise InputError("a Dask table takes no sample_weight: compute it first, if it fits in memory")
+        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, **half)
         for name in ("n_features_in_", "feature_names_in_", "encoder_"):
             self.__dict__.pop(name, None)
             if name in vars(clustering):
@@ -241,11 +234,11 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     def _fill_dask(self, X: Any, half: dict[str, Any]) -> Any:
         """A lazy table with missing values filled in."""
         check_is_fitted(self)
-        if half:
-            raise InputError("a Dask table takes no error or bounds: compute it first, if it fits in memory")
         if self.smooth_ is not None:
             raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
-        source, given = source_of(self.clustering_, X), (self.encoder_, self.ranges_, self.clustering_._found.labeller)
+        found = self.clustering_._found
+        source = source_of(self.clustering_, X, half, found.choice.two_valued)
+        given = (self.encoder_, self.ranges_, found.labeller)
         if source.is_frame:
             return source.rows(_fill_block, *given, meta=source.header)
         kind = X.dtype if X.dtype.kind in "fc" else np.dtype(float)
@@ -312,6 +305,16 @@ def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.boo
     return hidden if hidden.sum() >= 20 else None
 
 
+def _filled(
+    entries: Entries, whole: Values, ranges: ValueRanges, possible: Callable[[Values], Values]
+) -> npt.NDArray[Any]:
+    """A table filled with possible values; those with bounds may be beyond what was observed."""
+    values = possible(whole)
+    if isinstance(entries, BoundedEntries):
+        values = np.where(entries.bounded, entries.within(ranges.possible(whole)), values)
+    return entries.fill(values)
+
+
 def _in_container(X: Any, encoder: FrameEncoder | None, matrix: Values) -> Any:
     """A matrix of features without gaps in the container of X, whose observed entries stay as they are."""
     if encoder is None and (is_frame(X) or isinstance(X, Reading)):
@@ -319,9 +322,12 @@ def _in_container(X: Any, encoder: FrameEncoder | None, matrix: Values) -> Any:
     return matrix if encoder is None else encoder.filled(X, matrix)
 
 
-def _fill_block(block: Any, number: int, encoder: FrameEncoder | None, ranges: ValueRanges, labeller: Labeller) -> Any:
+def _fill_block(
+    block: Block, number: int, encoder: FrameEncoder | None, ranges: ValueRanges, labeller: Labeller
+) -> Any:
     """Fill in a block of a Dask table from its clusters."""
-    rows = as_rows(block, None if encoder is None else encoder.encode)
+    rows = block.entries
     if not rows.shape[0]:
-        return block if is_frame(block) else rows.values
-    return _in_container(block, encoder, rows.fill(ranges.confined(labeller.of_rows("completed", rows))))
+        return block.rows if is_frame(block.rows) else rows.values
+    whole = labeller.of_rows("completed", rows)
+    return _in_container(block.rows, encoder, _filled(rows, whole, ranges, ranges.confined))

@@ -1,6 +1,6 @@
 """Observation models: entries of a table, in memory or on disk, or any quadratic function of the centres."""
 
-from fusewise.observations._bounded import BoundedEntries, half_known
+from fusewise.observations._bounded import BoundedEntries
 from fusewise.observations._checks import (
     LARGEST,
     as_counts,
@@ -17,10 +17,11 @@ from fusewise.observations._conversion import (
     as_entries,
     as_sparse_entries,
     as_table,
+    half_known,
     is_complex,
     warn_of_blanks,
 )
-from fusewise.observations._dask import DaskBlocks, DaskTable, as_rows, compute, dask_library, merged
+from fusewise.observations._dask import Block, DaskBlocks, DaskTable, compute, dask_library, merged
 from fusewise.observations._entries import Entries, InMemory, SparseEntries, Table, each_block, reduce_blocks, wide
 from fusewise.observations._quadratics import Observations, Quadratics
 from fusewise.observations._repeated import RepeatedRows

@@ -54,7 +54,7 @@ class Table:
             """Whether each column has the same value wherever it was observed."""
 
         def take(self, rows: Index) -> InMemory:
-            """Select rows, given in increasing order."""
+            """Select rows."""
 
         def parts(self) -> Iterator[InMemory]:
             """Iterate over blocks of rows that fit in memory."""
@@ -87,7 +87,7 @@ class Table:
         return len(self._seen_rows)
 
     def take_seen(self, rows: Index) -> InMemory:
-        """Select rows, numbered in increasing order among those with observed entries."""
+        """Select rows, numbered among those with observed entries."""
         return self.take(self._seen_rows[rows])
 
 
