@@ -148,7 +148,9 @@ class TestErrorsAndBounds:
     def test_arrays(self, known, chunks):
         given, half = known
         whole = FusionClustering(random_state=1).fit(given, **half)
-        X, lazy = da.from_array(given, chunks=chunks), {name: da.from_array(half[name], chunks=50) for name in half}
+        X, lazy = da.from_array(given, chunks=chunks), {}
+        for name in half:
+            lazy[name] = da.from_array(half[name], chunks=(chunks[0], 5))
         model = FusionClustering(random_state=1).fit(X, **lazy)
         np.testing.assert_array_equal(model.labels_.compute(), whole.labels_)
         np.testing.assert_allclose(model.cluster_centers_, whole.cluster_centers_, atol=1e-8)

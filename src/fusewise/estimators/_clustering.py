@@ -216,18 +216,13 @@ class FusionClustering(ClusteringEstimator):
         self._check_parameters()
         half = given_of(error=error, lower=lower, upper=upper)
         told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
+        kind = "a stream of blocks" if isinstance(X, Iterator) else "a Dask table" if is_dask(X) else None
+        if kind is not None and (told or self.semi_supervised):
+            what = "sample_weight, known labels, must_link, cannot_link or like"
+            raise InputError(f"{kind} takes no {what}: fit a table in memory")
         if isinstance(X, Iterator):
-            if told:
-                raise InputError(
-                    "a stream of blocks takes no sample_weight, must_link, cannot_link or like: fit a table"
-                )
             return self._fit_stream(X, half)
         if is_dask(X):
-            if told or self.semi_supervised:
-                raise InputError(
-                    "a Dask table takes no sample_weight, known labels, must_link, cannot_link or like: compute it "
-                    "first, if it fits in memory"
-                )
             table: Table = read_dask(self, X, half)
             return self._keep(table, cluster(table, **self._settings()))
         # to the paper's algorithm entries that are known in part are missing

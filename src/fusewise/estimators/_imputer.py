@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_words
-from fusewise.estimators._clustering import FusionClustering, check_cpu, given_of
+from fusewise.estimators._clustering import FusionClustering, given_of
 from fusewise.estimators._inputs import source_of
 from fusewise.estimators._result import Labeller
 from fusewise.kernels import Mask, Real, Values
@@ -26,7 +26,6 @@ from fusewise.observations import (
     RepeatedRows,
     Table,
     ValueRanges,
-    as_counts,
     as_entries,
     is_dask,
 )
@@ -132,26 +131,22 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         ``FusionClustering.fit``. A table with these is filled from the clusters.
         """
         self._check_parameters()
-        check_cpu(self.device)
-        half = given_of(error=error, lower=lower, upper=upper)
-        if is_dask(X):
-            return self._fit_dask(X, sample_weight, half)
-        counts = as_counts(sample_weight, X)
-        read = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts, **half)
-        table = read if counts is None else RepeatedRows(read, counts)
+        if isinstance(X, Iterator):
+            raise InputError("a stream of blocks cannot be filled in: fit a table, or a FusionClustering")
+        given = {"sample_weight": sample_weight, "error": error, "lower": lower, "upper": upper}
+        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, **given)
+        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
+            self.__dict__.pop(name, None)
+            if name in vars(clustering):
+                setattr(self, name, getattr(clustering, name))
+        read, counts = clustering.observations_, clustering._found.counts
+        table: Table = read if counts is None else RepeatedRows(read, counts)
         numeric = self.encoder_ is None and isinstance(read, Entries) and not read.inexact.any()
         labels = np.repeat(np.asarray(y), counts) if self.semi_supervised and counts is not None else y
         held_out = self._held_out(table.dense(), labels) if numeric else None
-        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, sample_weight=counts, **half)
-        return self._keep(clustering, table, held_out)
-
-    def _keep(
-        self, clustering: FusionClustering, table: Table, held_out: tuple[dict[str, float], Real] | None = None
-    ) -> Self:
-        """Store what fills in the missing values of a table."""
+        self.clustering_ = clustering
         errors, scale = held_out or ({}, np.ones(table.shape[1]))
-        self.clustering_, self.held_out_error_, self.draw_scale_ = clustering, errors, scale
-        self.fill_ = _closer(errors)
+        self.held_out_error_, self.draw_scale_, self.fill_ = errors, scale, _closer(errors)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
         self.ranges_ = ValueRanges.of(table).without_grid(*(() if self.encoder_ is None else self.encoder_.levels))
         return self
@@ -219,17 +214,6 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         if self.smooth_ is None or entries.inexact.any():
             return entries, self.clustering_.path_
         return entries, self.smooth_
-
-    def _fit_dask(self, X: Any, sample_weight: Any, half: dict[str, Any]) -> Self:
-        """Fit to a table of Dask: it is filled from its clusters."""
-        if sample_weight is not None:
-            raise InputError("a Dask table takes no sample_weight: compute it first, if it fits in memory")
-        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, **half)
-        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
-            self.__dict__.pop(name, None)
-            if name in vars(clustering):
-                setattr(self, name, getattr(clustering, name))
-        return self._keep(clustering, clustering.observations_)
 
     def _fill_dask(self, X: Any, half: dict[str, Any]) -> Any:
         """A lazy table with missing values filled in."""

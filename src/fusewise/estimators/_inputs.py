@@ -16,7 +16,17 @@ from fusewise.automatic import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.estimators._base import with_half_known
 from fusewise.estimators._result import Labeller
 from fusewise.kernels import Index, Mask, Real
-from fusewise.observations import Block, DaskBlocks, DaskTable, Entries, StreamSummary, Table, as_entries, merged
+from fusewise.observations import (
+    Block,
+    DaskBlocks,
+    DaskTable,
+    Entries,
+    StreamSummary,
+    Table,
+    as_entries,
+    merged,
+    numbered,
+)
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables import FrameEncoder, contents_of, find_columns
 
@@ -166,13 +176,11 @@ class BlockReader:
 
 def refuse_inexact(rows: Entries, two_valued: Mask, names: Sequence[str] | None = None) -> None:
     """Raise ``InputError`` for errors or bounds in columns that hold one of two values."""
-    wrong, names = np.flatnonzero(rows.inexact & two_valued), names or rows.feature_names
+    wrong = np.flatnonzero(rows.inexact & two_valued)
     if len(wrong):
-        name = "" if names is None else f" ({names[wrong[0]]!r})"
-        raise InputError(
-            f"column {wrong[0]}{name} has one of two values in each row of the fit, without errors or bounds: give a "
-            "value or NaN"
-        )
+        column = numbered(int(wrong[0]), names or rows.feature_names)
+        what = "has one of two values in each row of the fit, without errors or bounds: give a value or NaN"
+        raise InputError(f"column {column} {what}")
 
 
 def read_dask(model: Any, X: Any, half: dict[str, Any]) -> DaskTable:

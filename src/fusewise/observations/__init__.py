@@ -8,6 +8,7 @@ from fusewise.observations._checks import (
     check_fits,
     is_dask,
     is_missing,
+    numbered,
     refuse_other_than_tables,
     refuse_tiny,
 )

@@ -52,13 +52,17 @@ def too_large(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.asarray(sizes > min(LARGEST, float(np.finfo(sizes.dtype).max)))
 
 
+def numbered(column: int, names: Sequence[Any] | None) -> str:
+    """The number of a column, and its name if it has one."""
+    return str(column) if names is None else f"{column} ({names[column]!r})"
+
+
 def refuse(value: Any, row: int, column: int, n_more: int, names: Sequence[Any] | None) -> None:
     """Raise ValueError for an entry that is infinite or too large, naming its row and column."""
-    name = f" ({names[column]!r})" if names is not None else ""
     more = f", and {n_more} more" if n_more else ""
     what = "infinity" if np.isinf(value) else f"a number beyond {LARGEST:g} ({value:g})"
     raise InputError(
-        f"Input X contains {what}: at row {row}, column {column}{name}{more}. "
+        f"Input X contains {what}: at row {row}, column {numbered(column, names)}{more}. "
         "Set unknown entries to NaN, or exclude them with mask."
     )
 
@@ -67,9 +71,8 @@ def refuse_tiny(table: Any) -> None:
     """Raise ValueError if a column of a table varies so little that its variance would be rounded to zero."""
     tiny = ~table.is_constant & (table.column_variances < LEAST_RANGE**2) & (np.abs(table.column_means) < LEAST_RANGE)
     if tiny.any():
-        column = int(np.flatnonzero(tiny)[0])
-        name = "" if table.feature_names is None else f" ({table.feature_names[column]!r})"
-        raise InputError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")
+        column = numbered(int(np.flatnonzero(tiny)[0]), table.feature_names)
+        raise InputError(f"column {column} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")
 
 
 def is_dask(X: Any) -> bool:
@@ -128,8 +131,8 @@ def first_non_number(X: Any) -> str | None:
         try:
             complex(np.nan if is_missing(entry) else entry)
         except (TypeError, ValueError, OverflowError):
-            name = f" ({names[column]!r})" if names is not None else ""
-            return f"could not convert {str(entry)[:40]!r} to a number, at row {row}, column {column}{name}"
+            where = f"row {row}, column {numbered(column, names)}"
+            return f"could not convert {str(entry)[:40]!r} to a number, at {where}"
     return None
 
 

@@ -23,6 +23,7 @@ from fusewise.observations._checks import (
     as_plain,
     check_size,
     first_non_number,
+    numbered,
     refuse,
     refuse_infinite,
     too_large,
@@ -80,7 +81,7 @@ def _warn_of_rows(table: Table, placed: Index | None, fate: str) -> None:
 
 def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:
     """Warn, if any row or column is concerned: "row 3 has ..." or "columns 1 ('a'), 5 ('b') and 7 more have ..."."""
-    found = [f"{i} ({names[i]!r})" if names else str(i) for i in np.flatnonzero(concerned)]
+    found = [numbered(i, names) for i in np.flatnonzero(concerned).tolist()]
     if found:
         subject, has = (kind, "has") if len(found) == 1 else (f"{kind}s", "have")
         warnings.warn(f"{subject} {some_of(found, 5)} {has} {what}", DataWarning, stacklevel=4)
@@ -309,6 +310,5 @@ def _refuse(bad: Mask, names: Sequence[str] | None, what: str) -> None:
     found = np.argwhere(bad)
     if len(found):
         row, column = found[0]
-        name = "" if names is None else f" ({names[column]!r})"
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise InputError(what.format(where=f"row {row}, column {column}{name}") + more)
+        raise InputError(what.format(where=f"row {row}, column {numbered(column, names)}") + more)

@@ -6,7 +6,7 @@ of the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeVar
@@ -58,42 +58,36 @@ class DaskBlocks:
     read: Callable[[Any, dict[str, Any]], Entries] = _as_numbers  # what makes entries of a block and what goes with it
 
     @classmethod
-    def of(cls, X: Any, half: dict[str, Any] | None = None) -> DaskBlocks:
+    def of(cls, X: Any, half: Mapping[str, Any] | None = None) -> DaskBlocks:
         """Check a collection of Dask, and what is known of its entries."""
-        found = cls._of(X)
-        return replace(found, half={name: found._alike(name, each) for name, each in (half or {}).items()})
-
-    @classmethod
-    def _of(cls, X: Any) -> DaskBlocks:
         if hasattr(X, "npartitions") and hasattr(X, "_meta") and not hasattr(X, "chunks"):
             if not hasattr(X, "columns") or len(X._meta.shape) != 2:
                 raise InputError("a table must have rows and columns: pass a dask.dataframe.DataFrame")
-            return cls(X)
-        if not hasattr(X, "chunks"):
+        elif not hasattr(X, "chunks"):
             raise InputError(f"X is {type(X).__name__}: pass a dask.array.Array or a dask.dataframe.DataFrame")
-        if X.ndim != 2:
+        elif X.ndim != 2:
             raise InputError(f"Expected 2D array, got {X.ndim}D array instead: one row per point")
-        return cls(X if X.numblocks[1] <= 1 else X.rechunk({1: -1}))
+        elif X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        found = cls(X)
+        return replace(found, half={name: found._alike(name, each) for name, each in (half or {}).items()})
 
     def _alike(self, name: str, given: Any) -> Any:
-        """What is known of entries, by columns, or in blocks with the same rows."""
-        if not is_dask(given):
-            numbers = np.asarray(given)
-            if numbers.ndim == 1:
-                return numbers
-            raise InputError(f"{name} has shape {numbers.shape}: give one number for each column, or a table of Dask")
-        other = self._of(given).collection
-        if self.is_frame and hasattr(other, "columns"):
-            same = other.npartitions == self.n_blocks and (other.divisions == self.collection.divisions)
-        else:
-            same = not self.is_frame and not hasattr(other, "columns")
-            if same and not np.isnan(np.sum([*other.chunks[0], *self.collection.chunks[0]])):
-                same = other.shape[0] == self.collection.shape[0]
-                other = other.rechunk({0: self.collection.chunks[0]}) if same else other
-            same = same and len(other.chunks[0]) == self.n_blocks
-        if not same:
-            raise InputError(f"{name} must be a table of Dask with the rows of X in the same blocks, as X is")
-        return other
+        """What is known of entries: an array with a number for each column, or a collection with the same blocks."""
+        if is_dask(given):
+            other = DaskBlocks.of(given)
+            if (other.is_frame, other._ends) != (self.is_frame, self._ends):
+                raise InputError(f"{name} must be a table of Dask with the rows of X in the same blocks, as X is")
+            return other.collection
+        if np.ndim(given) != 1:
+            raise InputError(f"{name} has shape {np.shape(given)}: give one number for each column, or a table of Dask")
+        return np.asarray(given)
+
+    @property
+    def _ends(self) -> tuple[Any, ...]:
+        """Where blocks end, as far as Dask knows."""
+        ends: tuple[Any, ...] = self.collection.divisions if self.is_frame else self.collection.chunks[0]
+        return ends
 
     @property
     def is_frame(self) -> bool:
@@ -118,9 +112,9 @@ class DaskBlocks:
         """
         task, beside = self._task(function, given)
         if self.is_frame:
-            some = self.header.iloc[:, 0]  # Dask wants to know what comes back; it is not checked
-            found = self.collection.map_partitions(_of_partition, task, *beside, meta=some, **LOOSELY)
-            return list(found.to_delayed())
+            # Dask wants to know what comes back; it is not checked
+            loosely = {"meta": self.header.iloc[:, 0], "enforce_metadata": False, "align_dataframes": False}
+            return list(self.collection.map_partitions(_of_partition, task, *beside, **loosely).to_delayed())
         # Any object may come back: the array is never put together.
         found = self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=object, meta=np.empty((0, 0), object))
         return list(found.to_delayed().ravel())
@@ -216,12 +210,6 @@ def _of_partition(rows: Any, task: _Task, *beside: Any, partition_info: dict[str
     return task(rows, beside, 0 if partition_info is None else partition_info["number"])
 
 
-#: How partitions are mapped to what is no frame; those that go together have the same rows.
-LOOSELY = {"enforce_metadata": False, "align_dataframes": False}
-
-S = TypeVar("S")
-
-
 @dataclass(frozen=True, eq=False)
 class DaskTable(SummarisedTable):
     """Statistics of a table whose rows are blocks of Dask (``DaskBlocks``); none has the length of the table."""
@@ -255,7 +243,7 @@ class DaskTable(SummarisedTable):
         """Select rows, numbered among those with observed entries; each block sends its own."""
         return self._selected(rows, partial(self._sent, lengths=self.seen, among_seen=True))
 
-    def reduce(self, summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S]) -> S:
+    def reduce(self, summarise: Callable[[InMemory, int], T], merge: Callable[[T, T], T]) -> T:
         """Summarise the blocks where they are, and merge the summaries in a tree (see ``reduce_blocks``)."""
         begins = np.cumsum(self.lengths) - self.lengths
         return merged(self._there.each(_summary, summarise, merge, begins), merge)
@@ -267,13 +255,6 @@ class DaskTable(SummarisedTable):
     def dense(self) -> Entries:
         """Raise TypeError: the rows stay where they are."""
         return _refuse("the rows")
-
-    @property
-    def _there(self) -> DaskBlocks:
-        if self.source is None:
-            raise InputError("saved and copied models do not include their Dask table: pass the table again")
-        blocks: DaskBlocks = self.source
-        return blocks
 
     def _sent(self, rows: Index, lengths: Index, among_seen: bool) -> Sequence[Entries]:
         """Rows in increasing order, from each block its own."""

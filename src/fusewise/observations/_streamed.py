@@ -136,11 +136,9 @@ class RowBlocks(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(N, P)."""
-        ...
 
     def blocks(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,6 +302,12 @@ class SummarisedTable(Table, Record):
         found = stacked([none, *select(rows[order])])
         return found if (np.diff(order) > 0).all() else found.take(np.argsort(order))
 
+    @property
+    def _there(self) -> Any:
+        if self.source is None:
+            raise InputError("saved and copied models do not include their table on disk, or of Dask: pass it again")
+        return self.source
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "source": None}
 
@@ -335,10 +339,7 @@ class StreamedEntries(SummarisedTable):
 
     def parts(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks."""
-        if self.source is None:
-            raise InputError("saved and copied models do not include their table on disk: pass the table again")
-        blocks: Iterator[Entries] = self.source.blocks()
-        return blocks
+        yield from self._there.blocks()
 
     def take(self, rows: Index) -> Entries:
         """Select rows, in one pass over the table."""
