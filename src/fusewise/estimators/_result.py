@@ -252,7 +252,7 @@ def cluster(
         if isinstance(table, DaskTable):
             result = _label_remotely(table, choice, outliers)
         else:
-            result = _label(table, choice, outliers, hints, counts)
+            result = labelled(table, choice, outliers, hints, counts)
     if n_clusters is not None and result.n_clusters < n_clusters:
         have = f"only {result.n_clusters} {'has' if result.n_clusters == 1 else 'have'} rows that are not outliers"
         message = f"{counted(n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
@@ -260,7 +260,7 @@ def cluster(
     return result
 
 
-def _label(table: Table, choice: Choice, outliers: bool, hints: Hints, counts: Index | None) -> ClusteringResult:
+def labelled(table: Table, choice: Choice, outliers: bool, hints: Hints, counts: Index | None) -> ClusteringResult:
     """Label all rows; clusters without rows are left out."""
     seen = table.row_counts > 0
     seen[hints.rows] = True
