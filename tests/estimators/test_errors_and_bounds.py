@@ -168,16 +168,75 @@ def test_a_column_of_two_values_has_neither_errors_nor_bounds(model):
         model.predict(table, error=[*np.zeros(COLUMNS), 0.1])
 
 
-def test_streams_and_dask_say_what_to_do_instead(model):
-    da = pytest.importorskip("dask.array")
-    lazy = da.from_array(SEEN, chunks=(40, COLUMNS))
-    with pytest.raises(InputError, match=r"a stream of blocks takes no .*: fit a table"):
-        FusionClustering().fit(iter([SEEN]), upper=LIMIT)
-    for asked in (FusionClustering().fit, model.predict, FusionImputer().fit):
-        with pytest.raises(InputError, match=r"a Dask table takes no .*error or bounds: compute it first"):
-            asked(lazy, upper=LIMIT)
-    with pytest.raises(InputError, match="partial_fit cannot go on from a fit with sample_weight, error or bounds"):
-        FusionClustering().fit(SEEN, upper=LIMIT).partial_fit(SEEN)
+UPPER = np.where(BELOW, LIMIT, np.nan)
+ERROR = np.where(np.random.default_rng(1).random(COMPLETE.shape) < 0.2, 0.1, 0.0)
+ORDER = np.random.default_rng(0).permutation(len(SEEN))
+
+
+@pytest.mark.parametrize("sizes", [(120,), (50, 69, 1), (1, 30, 89)])
+def test_a_stream_of_blocks_is_one_table(sizes, tmp_path):
+    whole = FusionClustering().fit(SEEN, upper=UPPER, error=ERROR)
+    parts = np.split(ORDER, np.cumsum(sizes)[:-1])
+    model = FusionClustering()
+    for rows in parts:
+        model.partial_fit(SEEN[rows], upper=UPPER[rows], error=ERROR[rows])
+    stream = FusionClustering().fit(
+        iter([SEEN[rows] for rows in parts]),
+        upper=iter([UPPER[rows] for rows in parts]),
+        error=iter([ERROR[rows] for rows in parts]),
+    )
+    model.save(tmp_path / "model.fusewise")
+    for each in (model, stream, fusewise.load(tmp_path / "model.fusewise")):
+        np.testing.assert_array_equal(each.predict(SEEN, upper=UPPER, error=ERROR), whole.labels_)
+        np.testing.assert_array_equal(each.labels_, whole.labels_[parts[-1]])
+        np.testing.assert_allclose(each.cluster_centers_, whole.cluster_centers_, atol=1e-8)
+
+
+def test_blocks_with_bounds_go_on_from_a_fit_with_them_and_without():
+    whole = FusionClustering().fit(SEEN, upper=UPPER)
+    exact, bounded = ~BELOW.any(axis=1), BELOW.any(axis=1)
+    for first, then in ((exact, bounded), (bounded, exact)):
+        model = FusionClustering().fit(SEEN[first], upper=UPPER[first])
+        model.partial_fit(SEEN[then], upper=UPPER[then])
+        np.testing.assert_array_equal(model.predict(SEEN, upper=UPPER), whole.labels_)
+
+
+def test_blocks_with_new_levels_keep_their_bounds():
+    kinds = np.array(["u", "v", "w"])[TRUTH]
+    frame = pd.DataFrame(SEEN, columns=list("abcdefgh")).assign(kind=kinds)
+    upper = pd.DataFrame(UPPER, columns=list("abcdefgh")).assign(kind=np.nan)
+    model = FusionClustering()
+    for k in range(K):
+        model.partial_fit(frame[k == TRUTH], upper=upper[k == TRUTH])
+    whole = FusionClustering().fit(frame, upper=upper)
+    np.testing.assert_array_equal(model.predict(frame, upper=upper), whole.labels_)
+
+
+@pytest.mark.parametrize("given", ["per column", "per entry"])
+def test_a_table_on_disk_has_bounds_too(given, tmp_path, monkeypatch):
+    """In blocks of ten rows."""
+    upper = LIMIT if given == "per column" else UPPER
+    whole = FusionClustering().fit(SEEN[ORDER], upper=upper if upper.ndim == 1 else upper[ORDER], error=[0.1] * COLUMNS)
+    np.save(tmp_path / "x.npy", SEEN[ORDER])
+    monkeypatch.setattr("fusewise.observations._conversion.DENSE_ENTRIES", 100)
+    monkeypatch.setattr("fusewise.observations._streamed.READ_ENTRIES", 80)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    model = FusionClustering().fit(mapped, upper=upper if upper.ndim == 1 else upper[ORDER], error=[0.1] * COLUMNS)
+    assert not hasattr(model.observations_, "values")
+    same(model, whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"upper": SEEN}, "upper of a stream must be an iterator over its blocks, or a number for each column"),
+        ({"upper": iter([])}, "upper has fewer blocks than the stream"),
+        ({"upper": iter([UPPER[:2]])}, r"upper has shape \(2, 8\), but the table has \(120, 8\)"),
+    ],
+)
+def test_streams_say_what_does_not_fit(given, message):
+    with pytest.raises(InputError, match=message):
+        FusionClustering().fit(iter([SEEN]), **given)
 
 
 def test_weights_and_bounds_are_used_together():

@@ -194,7 +194,7 @@ class TestRowSample:
         rows = np.arange(400.0)[:, None]
         counts = np.zeros(400)
         for seed in range(200):
-            counts[self.sample(rows, 100, seed).values[:, 0].astype(int)] += 1
+            counts[self.sample(rows, 100, seed).rows.values[:, 0].astype(int)] += 1
         # 200 draws with probability 1/4: mean 50, standard deviation 6.1 (5.3 in a sample without replacement)
         assert counts.sum() == 200 * 100
         assert abs(counts - 50).max() < 5 * 6.2
@@ -203,5 +203,5 @@ class TestRowSample:
     def test_copies_have_their_share(self):
         rng = np.random.default_rng(0)
         rows = np.where(rng.random((20_000, 1)) < 0.3, 7.0, rng.normal(size=(20_000, 1)))
-        kept = self.sample(rows, 2000).values[:, 0]
+        kept = self.sample(rows, 2000).rows.values[:, 0]
         assert abs((kept == 7.0).mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 2000)

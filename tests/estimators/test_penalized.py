@@ -13,13 +13,6 @@ from fusewise.penalties import H1, Lp
 
 
 @pytest.fixture(scope="module")
-def clusters():
-    """Three clear clusters of unequal size with 20% of the entries hidden."""
-    X, y, _ = make_clusters(3, [40, 30, 20], 10, noise=0.08, random_state=0)
-    return hide_entries(X, 0.2, random_state=0), y
-
-
-@pytest.fixture(scope="module")
 def fitted(clusters):
     return PenalizedFusion(0.5, penalty=H1(0.3)).fit(clusters[0])
 

@@ -9,13 +9,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fusewise import FusionClustering, FusionImputer
-from fusewise.datasets import hide_entries, make_clusters
-
-
-@pytest.fixture(scope="module")
-def table():
-    X, y, _ = make_clusters(3, [40, 30, 20], 8, noise=0.08, random_state=0)
-    return hide_entries(X, 0.2, random_state=0), y
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +17,8 @@ def weights():
 
 
 @pytest.mark.parametrize("settings", [{}, {"n_clusters": 2}, {"min_cluster_size": 25}])
-def test_whole_weights_are_repeated_rows(table, weights, settings):
-    X, _ = table
+def test_whole_weights_are_repeated_rows(clusters, weights, settings):
+    X, _ = clusters
     weighted = FusionClustering(**settings).fit(X, sample_weight=weights)
     repeated = FusionClustering(**settings).fit(np.repeat(X, weights, axis=0))
     np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
@@ -34,9 +27,9 @@ def test_whole_weights_are_repeated_rows(table, weights, settings):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-8)
 
 
-def test_zero_is_absence_but_for_the_label(table):
-    X, _ = table
-    strange = np.vstack([X, np.full((30, 8), 40.0), np.full((1, 8), np.nan)])
+def test_zero_is_absence_but_for_the_label(clusters):
+    X, _ = clusters
+    strange = np.vstack([X, np.full((30, 10), 40.0), np.full((1, 10), np.nan)])
     weights = np.append(np.ones(90), np.zeros(31))
     without = FusionClustering().fit(X)
     with pytest.warns(UserWarning, match="row 120 has no observed entry"):
@@ -47,9 +40,9 @@ def test_zero_is_absence_but_for_the_label(table):
     np.testing.assert_allclose(model.fused_[120], without.probabilities_.mean(axis=0) @ without.cluster_centers_, 1e-4)
 
 
-def test_a_long_table_is_sampled_by_its_weights(monkeypatch, table, weights):
+def test_a_long_table_is_sampled_by_its_weights(monkeypatch, clusters, weights):
     monkeypatch.setattr("fusewise.automatic._sample.SAMPLE", 60)
-    X, _ = table
+    X, _ = clusters
     weighted = FusionClustering(random_state=3).fit(X, sample_weight=weights)
     repeated = FusionClustering(random_state=3).fit(np.repeat(X, weights, axis=0))
     assert len(weighted.path_.rows) == 60
@@ -57,14 +50,14 @@ def test_a_long_table_is_sampled_by_its_weights(monkeypatch, table, weights):
     np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
 
 
-def test_ones_and_none_are_the_same_to_the_last_bit(table):
-    X, _ = table
+def test_ones_and_none_are_the_same_to_the_last_bit(clusters):
+    X, _ = clusters
     ones, none = FusionClustering().fit(X, sample_weight=np.ones(90)), FusionClustering().fit(X)
     np.testing.assert_array_equal(ones.probabilities_, none.probabilities_)
 
 
-def test_the_imputer_takes_them_too(table, weights):
-    X, _ = table
+def test_the_imputer_takes_them_too(clusters, weights):
+    X, _ = clusters
     weighted = FusionImputer(random_state=0).fit(X, sample_weight=weights)
     repeated = FusionImputer(random_state=0).fit(np.repeat(X, weights, axis=0))
     assert weighted.fill_ == repeated.fill_
@@ -75,8 +68,8 @@ def test_the_imputer_takes_them_too(table, weights):
     np.testing.assert_array_equal(again, weighted.transform(X))
 
 
-def test_routed_as_metadata(table, weights):
-    X, _ = table
+def test_routed_as_metadata(clusters, weights):
+    X, _ = clusters
     direct = FusionClustering().fit_predict(StandardScaler().fit_transform(X), sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=True):
         model = FusionClustering().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
@@ -90,8 +83,8 @@ def test_routed_as_metadata(table, weights):
 
 
 @pytest.mark.parametrize("scale", [0.5, 1, 5])
-def test_measurements_are_clustered_alike_at_every_scale_of_the_weights(table, scale):
-    X, y = table
+def test_measurements_are_clustered_alike_at_every_scale_of_the_weights(clusters, scale):
+    X, y = clusters
     weights = scale * np.random.default_rng(4).lognormal(sigma=0.5, size=90)
     model = FusionClustering().fit(X, sample_weight=weights)
     assert model.n_clusters_ == 3

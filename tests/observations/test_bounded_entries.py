@@ -81,5 +81,5 @@ def test_what_cannot_be_is_refused_by_row_and_column(given, message):
 
 
 def test_complex_tables_have_neither():
-    with pytest.raises(InputError, match="tables of real numbers in memory, and this one is complex"):
+    with pytest.raises(InputError, match="tables of real numbers, and this one is complex"):
         half_known(as_entries(X + 1j), error=[1, 1])

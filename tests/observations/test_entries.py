@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.observations import Entries, as_entries
-from fusewise.observations import _entries as entries_module
+from fusewise.observations import as_entries
 
 N, P = 6, 5
 
@@ -80,15 +79,3 @@ class TestConfine:
         between = np.linalg.norm(centers[:, None] - centers, axis=2)
         assert np.all(np.linalg.norm(confined[:, None] - confined, axis=2) <= between + 1e-15)
         assert entries.misfit(confined) < entries.misfit(centers)
-
-
-@pytest.mark.parametrize("last", [1.0, 1.0 + 2.0j], ids=["real", "complex"])
-def test_a_column_that_varies_late_is_not_constant(last):
-    n = entries_module.SOME_ROWS + 5
-    values = np.zeros((n, 4), np.asarray(last).dtype)
-    values[:, 0] = np.arange(n)
-    values[-1, 1] = last
-    mask = np.ones(values.shape, bool)
-    mask[:, 3] = False
-    assert Entries(values, mask).is_constant.tolist() == [False, False, True, True]
-    assert not Entries(values[:, :1], mask[:, :1]).is_constant.any()

@@ -32,12 +32,6 @@ def test_misfit(dense):
     assert quadratics(A, b).misfit(u) == pytest.approx(expected)
 
 
-def test_normal(dense):
-    A, b, u = dense
-    expected = np.array([A[i].conj().T @ (A[i] @ u[i]) for i in range(N)])
-    np.testing.assert_allclose(quadratics(A, b).normal(u), expected, rtol=1e-12)
-
-
 def test_solve_is_least_squares_with_the_pull_as_further_rows(dense):
     A, b, v = dense
     pull = np.linspace(0.1, 3, N)

@@ -18,6 +18,7 @@ from distributed import Client
 import fusewise
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.observations import DaskTable
+from fusewise.support import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 
@@ -131,6 +132,68 @@ class TestImputer:
         seen = ~np.isnan(given)
         np.testing.assert_array_equal(filled.compute()[seen], given[seen])
         assert set(np.unique(filled.compute()[:, 6:])) <= set(np.unique(given[:, 6:][seen[:, 6:]]))
+
+
+@pytest.mark.usefixtures("in_turn")
+class TestErrorsAndBounds:
+    @pytest.fixture
+    def known(self, table):
+        """The table with its lowest entries known to be below a limit, and some with errors."""
+        limit = np.nanquantile(table, 0.3, axis=0)
+        below = table < limit
+        error = np.where(np.random.default_rng(1).random(table.shape) < 0.2, 0.1, 0.0)
+        return np.where(below, np.nan, table), {"upper": np.where(below, limit, np.nan), "error": error}
+
+    @pytest.mark.parametrize("chunks", [(360, 8), ((0, 100, 1, 259), (3, 5))])
+    def test_arrays(self, known, chunks):
+        given, half = known
+        whole = FusionClustering(random_state=1).fit(given, **half)
+        X, lazy = da.from_array(given, chunks=chunks), {}
+        for name in half:
+            lazy[name] = da.from_array(half[name], chunks=(chunks[0], 5))
+        model = FusionClustering(random_state=1).fit(X, **lazy)
+        np.testing.assert_array_equal(model.labels_.compute(), whole.labels_)
+        np.testing.assert_allclose(model.cluster_centers_, whole.cluster_centers_, atol=1e-8)
+        for asked in ("predict_proba", "predict_confidence", "transform"):
+            found = getattr(model, asked)(X, **lazy)
+            assert found.chunks[0] == X.chunks[0]
+            np.testing.assert_allclose(found.compute(), getattr(model, asked)(given, **half), atol=1e-8)
+        per_column = np.full(8, 0.1)
+        np.testing.assert_array_equal(
+            model.predict(X, error=per_column).compute(), model.predict(given, error=per_column)
+        )
+
+    def test_frames_are_filled_within_their_bounds(self, known, tmp_path):
+        given, half = known
+        names, kind = list("abcdefgh"), np.arange(360) % 2 == 0
+        frame = pd.DataFrame(given, columns=names).assign(kind=np.where(kind, "u", "v"))
+        upper = pd.DataFrame(half["upper"], columns=names).assign(kind=np.nan)
+        X, lazy = dd.from_pandas(frame, npartitions=3), dd.from_pandas(upper, npartitions=3)[["kind", *names]]
+        whole, model = FusionImputer().fit(frame, upper=upper), FusionImputer().fit(X, upper=lazy)
+        filled = model.transform(X, upper=lazy).compute()
+        bounded = ~np.isnan(half["upper"])
+        assert (filled[names].to_numpy()[bounded] <= half["upper"][bounded]).all()
+        np.testing.assert_allclose(filled[names], whole.transform(frame, upper=upper)[names], atol=1e-6)
+        model.save(tmp_path / "i.fusewise")
+        again = fusewise.load(tmp_path / "i.fusewise")
+        np.testing.assert_allclose(again.transform(frame, upper=upper)[names], filled[names])
+
+    def test_what_does_not_fit_is_said(self, known):
+        given, half = known
+        X = da.from_array(given, chunks=(100, 8))
+        for upper in (da.from_array(half["upper"][:300], chunks=(100, 8)), dd.from_pandas(pd.DataFrame(half["upper"]))):
+            with pytest.raises(InputError, match="upper must be a table of Dask with the rows of X in the same blocks"):
+                FusionClustering().fit(X, upper=upper)
+        with pytest.raises(InputError, match=r"shape \(360, 8\): give one number for each column, or a table of Dask"):
+            FusionClustering().fit(X, upper=half["upper"])
+        wrong = half["error"].copy()
+        wrong[210, np.flatnonzero(~np.isnan(given[210]))[0]] = -1
+        with pytest.raises(ValueError, match="block 2 of 4, from 0: the error at row 10, column "):
+            FusionClustering().fit(X, error=da.from_array(wrong, chunks=(100, 8)))
+        two = FusionClustering().fit(np.column_stack([given, np.arange(360) % 2]))
+        Y = da.from_array(np.column_stack([given, np.arange(360) % 2]), chunks=(100, 9))
+        with pytest.raises(ValueError, match="column 8 has one of two values in each row of the fit"):
+            two.predict(Y, error=np.full(9, 0.1)).compute()
 
 
 @pytest.mark.usefixtures("in_turn")

@@ -93,22 +93,6 @@ def test_contents_out_of_range_are_refused(parts, tmp_path, names, change, messa
         fusewise.load(tmp_path / "m")
 
 
-def test_damaged_bytes_give_one_kind_of_error(parts, tmp_path):
-    """Offsets in the archive's directory that point before the file made an OSError."""
-    path = tmp_path / "m"
-    archive.write_archive(path, "FusionClustering", *parts["paper"])
-    data, random = path.read_bytes(), np.random.default_rng(1)
-    for _ in range(150):
-        bent = bytearray(data)
-        for place in len(data) - 1 - random.integers(min(len(data), 3000), size=3):  # the directory is at the end
-            bent[place] = random.integers(256)
-        path.write_bytes(bent)
-        try:
-            fusewise.load(path)
-        except ModelFileError:
-            continue
-
-
 def test_every_class_that_can_be_loaded_declares_all_its_fields():
     import dataclasses
 

@@ -128,6 +128,14 @@ def of_features(given: Any, name: str, X: Any, encoder: FrameEncoder | None) -> 
     return found
 
 
+def with_half_known(table: Table, half: dict[str, Any], X: Any, encoder: FrameEncoder | None) -> Table:
+    """The table of X, with the error, lower and upper of its entries if there are any."""
+    if not half:
+        return table
+    parts = {name: of_features(each, name, X, encoder) for name, each in half.items()}
+    return half_known(table, **parts, names=None if encoder is None else encoder.features)
+
+
 class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
     """Parameters in plain words, tables of any kind, and models saved as files."""
 
@@ -202,15 +210,12 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
         if self.encoder_ is None:
             table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=fewest)
         self._record_columns(X, reset=reset)
+        if self.encoder_ is not None:
+            self.encoder_ = self.encoder_.extended(X, self._categories) if extend else self.encoder_
+            table = as_table(self.encoder_.encode(X), min_rows=fewest)
         if isinstance(X, Reading) and self._takes_half_known:
             half = X.half_known | half
-        if self.encoder_ is None:
-            return half_known(table, **{name: of_features(each, name, X, None) for name, each in half.items()})
-        if extend:
-            self.encoder_ = self.encoder_.extended(X, self._categories)
-        table, names = as_table(self.encoder_.encode(X), min_rows=fewest), self.encoder_.features
-        half = {name: of_features(each, name, X, self.encoder_) for name, each in half.items()}
-        return half_known(table, **half, names=names)
+        return with_half_known(table, half, X, self.encoder_)
 
     @property
     def _categories(self) -> Any:

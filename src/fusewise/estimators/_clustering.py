@@ -16,11 +16,18 @@ from fusewise.automatic import Alternative, Choice, Hints, LevelBlock, Stability
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
 from fusewise.estimators._comparison import ClusterComparison, compare
 from fusewise.estimators._explanation import Explanation, explanations
-from fusewise.estimators._inputs import lazy_rows, read_dask, read_hints, source_of, with_rows
+from fusewise.estimators._inputs import (
+    lazy_rows,
+    read_dask,
+    read_hints,
+    read_weights,
+    refuse_inexact,
+    source_of,
+    with_rows,
+)
 from fusewise.estimators._matching import Matching, labels_before, matched
-from fusewise.estimators._result import ClusteringResult, cluster, fate_of_blanks
+from fusewise.estimators._result import ClusteringResult, cluster, counting, fate_of_blanks
 from fusewise.estimators._stability import Alternatives, alternatives_of, stability_of
-from fusewise.estimators._weights import counting, read_weights
 from fusewise.kernels import Real, Values
 from fusewise.observations import (
     DaskTable,
@@ -191,7 +198,8 @@ class FusionClustering(ClusteringEstimator):
 
         Parameters
         ----------
-        X : the table; or an iterator over blocks of rows, which come once: each is given to ``partial_fit``.
+        X : the table; or an iterator over blocks of rows, which come once: each is given to ``partial_fit``. Then
+            `error`, `lower` and `upper` are iterators over the same blocks, or numbers for each column.
         y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
         sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
             does not count, but is labelled as by ``predict``. Weights that are not whole are rounded so that every
@@ -203,28 +211,22 @@ class FusionClustering(ClusteringEstimator):
         error : standard error of each entry, of the shape of X, or one for each column; infinite: the entry is missing.
         lower, upper : bounds of entries that are missing in X, of its shape, or one for each column, for all of its
             missing entries; NaN or infinite: there is none. A value below a limit of detection has this as `upper`.
+            Those of a Dask table are Dask tables with the same blocks, or numbers for each column.
         """
         self._check_parameters()
         half = given_of(error=error, lower=lower, upper=upper)
-        told = half or any(given is not None for given in (sample_weight, must_link, cannot_link, like))
+        told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
+        kind = "a stream of blocks" if isinstance(X, Iterator) else "a Dask table" if is_dask(X) else None
+        if kind is not None and (told or self.semi_supervised):
+            what = "sample_weight, known labels, must_link, cannot_link or like"
+            raise InputError(f"{kind} takes no {what}: fit a table in memory")
         if isinstance(X, Iterator):
-            if told:
-                raise InputError(
-                    "a stream of blocks takes no sample_weight, must_link, cannot_link, like, error or bounds: fit a "
-                    "table"
-                )
-            return self._fit_stream(X)
+            return self._fit_stream(X, half)
         if is_dask(X):
-            if told or self.semi_supervised:
-                raise InputError(
-                    "a Dask table takes no sample_weight, known labels, must_link, cannot_link, like, error or bounds: "
-                    "compute it first, if it fits in memory"
-                )
-            table: Table = read_dask(self, X)
+            table: Table = read_dask(self, X, half)
             return self._keep(table, cluster(table, **self._settings()))
-        heeded = (
-            half if isinstance(like, FusionClustering) else {}
-        )  # to the paper's algorithm these entries are missing
+        # to the paper's algorithm entries that are known in part are missing
+        heeded = half if isinstance(like, FusionClustering) else {}
         before = None if like is None else labels_before(like, X, **heeded)
         counts = as_counts(sample_weight, X)
         table = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts, **half)
@@ -277,15 +279,13 @@ class FusionClustering(ClusteringEstimator):
 
     # Learning from a stream
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, error: Any = None, lower: Any = None, upper: Any = None) -> Self:
         """Learn from a further block of rows.
 
         A summary is kept of all blocks so far: statistics of the columns, and a uniform sample of 20,000 rows, the same
         in any order and in blocks of any size. The clusters are fitted to it when a result is next asked for:
         ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict`` labels any
         other rows. A block after ``fit`` adds to the table of the fit.
-
-        Entries are exact or missing: errors and bounds are for ``fit``, ``predict`` and the other methods.
 
         Levels of a category that are new in a block become levels of the model. A ``DataWarning`` names columns whose
         mean in a block is more than five standard deviations from that of the rows before.
@@ -294,15 +294,15 @@ class FusionClustering(ClusteringEstimator):
         ----------
         X : the rows, in any form that ``fit`` takes.
         y : ignored.
+        error, lower, upper : of the entries of these rows, as in ``fit``.
         """
         self._check_parameters()
         if self.semi_supervised:
             raise InputError("partial_fit does not work with semi_supervised: fit to all rows")
         summary, before = self._so_far(), vars(self).get("encoder_")
         try:
-            table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None)
-            if isinstance(table, Entries) and table.inexact.any():
-                raise InputError("partial_fit takes exact and missing entries only: use fit for entries with bounds")
+            half = given_of(error=error, lower=lower, upper=upper)
+            table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None, **half)
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
             now = self.encoder_
             if summary is not None and before is not None and now is not None and now is not before:
@@ -315,12 +315,19 @@ class FusionClustering(ClusteringEstimator):
         self._stream = summary
         return self
 
-    def _fit_stream(self, blocks: Iterable[Any]) -> Self:
+    def _fit_stream(self, blocks: Iterable[Any], half: dict[str, Any]) -> Self:
         """Fit to blocks of rows that come once."""
         for name in ("_result", "_stream"):
             self.__dict__.pop(name, None)
+        for name, given in half.items():
+            if not isinstance(given, Iterator) and np.ndim(given) != 1:
+                raise InputError(f"{name} of a stream must be an iterator over its blocks, or a number for each column")
         for block in blocks:
-            self.partial_fit(block)
+            own = {name: next(given, None) if isinstance(given, Iterator) else given for name, given in half.items()}
+            missing = [name for name, given in own.items() if given is None]
+            if missing:
+                raise InputError(f"{missing[0]} has fewer blocks than the stream")
+            self.partial_fit(block, **own)
         if "_stream" not in vars(self):
             raise InputError("the stream has no blocks of rows")
         self._settle()
@@ -333,12 +340,10 @@ class FusionClustering(ClusteringEstimator):
         if "_stream" in held or result is None:
             return held.get("_stream")
         table = self.observations_
-        inexact = isinstance(table, Entries) and table.inexact.any()
-        unknown = not hasattr(table, "parts") or getattr(table, "source", table) is None
-        if result.counts is not None or inexact or unknown:
+        if result.counts is not None or isinstance(table, DaskTable) or getattr(table, "source", table) is None:
             raise InputError(
-                "partial_fit cannot go on from a fit with sample_weight, error or bounds, or to a table that the model "
-                "does not hold: start with partial_fit, or fit to all rows again"
+                "partial_fit cannot go on from a fit with sample_weight, or to a table that the model does not hold: "
+                "start with partial_fit, or fit to all rows again"
             )
         return with_rows(None, table, self.encoder_, self._seed())
 
@@ -377,7 +382,7 @@ class FusionClustering(ClusteringEstimator):
         return self._lazy(what, table.source)
 
     def _lazy(self, what: str, source: Any) -> Any:
-        return lazy_rows(what, source, self.encoder_, self._found.labeller, self.cluster_centers_.real.dtype)
+        return lazy_rows(what, source, self._found.labeller, self.cluster_centers_.real.dtype)
 
     @property
     def labels_(self) -> Any:
@@ -462,26 +467,16 @@ class FusionClustering(ClusteringEstimator):
         check_is_fitted(self)
         table: Table = self._counting(self._read(X, y, reset=False, **half))
         if isinstance(table, Entries):
-            wrong = np.flatnonzero(table.inexact & self._found.choice.two_valued)
-            if len(wrong):
-                raise InputError(
-                    f"column {self._named(wrong[0])} has one of two values in each row of the fit, without "
-                    "errors or bounds: give a value or NaN"
-                )
+            features = None if self.encoder_ is None else self.encoder_.features
+            refuse_inexact(table, self._found.choice.two_valued, features)
         return table
-
-    def _named(self, feature: int) -> str:
-        """The number of a feature, and its name if it has one."""
-        names = getattr(self, "feature_names_in_", None) if self.encoder_ is None else self.encoder_.features
-        return str(feature) if names is None else f"{feature} ({names[feature]!r})"
 
     def _of_new(self, what: str, X: Any, error: Any, lower: Any, upper: Any) -> Any:
         """What the result says of the rows of X, see ``Labeller.of_rows``."""
         half = given_of(error=error, lower=lower, upper=upper)
         if is_dask(X):
-            if half:
-                raise InputError("a Dask table takes no error or bounds: compute it first, if it fits in memory")
-            return self._lazy(what, self._counting(source_of(self, X)))
+            check_is_fitted(self)
+            return self._lazy(what, self._counting(source_of(self, X, half, self._found.choice.two_valued)))
         table = self._new_rows(X, **half)
         if what == "labels":
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))

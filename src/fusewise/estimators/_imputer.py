@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,19 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice, Smooth
 from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_words
-from fusewise.estimators._clustering import FusionClustering, check_cpu, given_of
+from fusewise.estimators._clustering import FusionClustering, given_of
 from fusewise.estimators._inputs import source_of
 from fusewise.estimators._result import Labeller
 from fusewise.kernels import Mask, Real, Values
 from fusewise.observations import (
+    Block,
     BoundedEntries,
     Entries,
     RepeatedRows,
     Table,
     ValueRanges,
-    as_counts,
     as_entries,
-    as_rows,
     is_dask,
 )
 from fusewise.saving import saveable
@@ -131,26 +131,22 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         ``FusionClustering.fit``. A table with these is filled from the clusters.
         """
         self._check_parameters()
-        check_cpu(self.device)
-        half = given_of(error=error, lower=lower, upper=upper)
-        if is_dask(X):
-            return self._fit_dask(X, sample_weight, half)
-        counts = as_counts(sample_weight, X)
-        read = self._read(X, None if self.semi_supervised else y, reset=True, counts=counts, **half)
-        table = read if counts is None else RepeatedRows(read, counts)
+        if isinstance(X, Iterator):
+            raise InputError("a stream of blocks cannot be filled in: fit a table, or a FusionClustering")
+        given = {"sample_weight": sample_weight, "error": error, "lower": lower, "upper": upper}
+        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, **given)
+        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
+            self.__dict__.pop(name, None)
+            if name in vars(clustering):
+                setattr(self, name, getattr(clustering, name))
+        read, counts = clustering.observations_, clustering._found.counts
+        table: Table = read if counts is None else RepeatedRows(read, counts)
         numeric = self.encoder_ is None and isinstance(read, Entries) and not read.inexact.any()
         labels = np.repeat(np.asarray(y), counts) if self.semi_supervised and counts is not None else y
         held_out = self._held_out(table.dense(), labels) if numeric else None
-        clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, sample_weight=counts, **half)
-        return self._keep(clustering, table, held_out)
-
-    def _keep(
-        self, clustering: FusionClustering, table: Table, held_out: tuple[dict[str, float], Real] | None = None
-    ) -> Self:
-        """Store what fills in the missing values of a table."""
+        self.clustering_ = clustering
         errors, scale = held_out or ({}, np.ones(table.shape[1]))
-        self.clustering_, self.held_out_error_, self.draw_scale_ = clustering, errors, scale
-        self.fill_ = _closer(errors)
+        self.held_out_error_, self.draw_scale_, self.fill_ = errors, scale, _closer(errors)
         self.smooth_ = Smooth.of(table.dense()) if self.fill_ == "subspace" else None
         self.ranges_ = ValueRanges.of(table).without_grid(*(() if self.encoder_ is None else self.encoder_.levels))
         return self
@@ -175,14 +171,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         """
         entries, model = self._seen_by_model(X, half)
         whole = model.completed(entries)
-        return self._filled(entries, whole, self.ranges_.confined(whole))
-
-    def _filled(self, entries: Entries, whole: Values, possible: Values) -> npt.NDArray[Any]:
-        """A table filled with possible values; those with bounds may be beyond what was observed."""
-        if isinstance(entries, BoundedEntries):
-            inside = entries.within(self.ranges_.possible(whole))
-            possible = np.where(entries.bounded, inside, possible)
-        return entries.fill(possible)
+        return _filled(entries, whole, self.ranges_, self.ranges_.confined)
 
     def sample(
         self,
@@ -215,7 +204,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         random, tables = check_random_state(random_state), []
         for _ in range(n_draws):
             whole = model.drawn(entries, self.draw_scale_, int(random.randint(2**31)))
-            tables.append(_in_container(X, self.encoder_, self._filled(entries, whole, self.ranges_.possible(whole))))
+            tables.append(_in_container(X, self.encoder_, _filled(entries, whole, self.ranges_, self.ranges_.possible)))
         return tables
 
     def _seen_by_model(self, X: Any, half: dict[str, Any]) -> tuple[Entries, Choice | Smooth]:
@@ -226,26 +215,14 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
             return entries, self.clustering_.path_
         return entries, self.smooth_
 
-    def _fit_dask(self, X: Any, sample_weight: Any, half: dict[str, Any]) -> Self:
-        """Fit to a table of Dask: it is filled from its clusters."""
-        if sample_weight is not None or half:
-            what = "sample_weight, error or bounds"
-            raise InputError(f"a Dask table takes no {what}: compute it first, if it fits in memory")
-        clustering = FusionClustering(**self.get_params(deep=False)).fit(X)
-        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
-            self.__dict__.pop(name, None)
-            if name in vars(clustering):
-                setattr(self, name, getattr(clustering, name))
-        return self._keep(clustering, clustering.observations_)
-
     def _fill_dask(self, X: Any, half: dict[str, Any]) -> Any:
         """A lazy table with missing values filled in."""
         check_is_fitted(self)
-        if half:
-            raise InputError("a Dask table takes no error or bounds: compute it first, if it fits in memory")
         if self.smooth_ is not None:
             raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
-        source, given = source_of(self.clustering_, X), (self.encoder_, self.ranges_, self.clustering_._found.labeller)
+        found = self.clustering_._found
+        source = source_of(self.clustering_, X, half, found.choice.two_valued)
+        given = (self.encoder_, self.ranges_, found.labeller)
         if source.is_frame:
             return source.rows(_fill_block, *given, meta=source.header)
         kind = X.dtype if X.dtype.kind in "fc" else np.dtype(float)
@@ -312,6 +289,16 @@ def _hidden(entries: Entries, random: np.random.Generator) -> npt.NDArray[np.boo
     return hidden if hidden.sum() >= 20 else None
 
 
+def _filled(
+    entries: Entries, whole: Values, ranges: ValueRanges, possible: Callable[[Values], Values]
+) -> npt.NDArray[Any]:
+    """A table filled with possible values; those with bounds may be beyond what was observed."""
+    values = possible(whole)
+    if isinstance(entries, BoundedEntries):
+        values = np.where(entries.bounded, entries.within(ranges.possible(whole)), values)
+    return entries.fill(values)
+
+
 def _in_container(X: Any, encoder: FrameEncoder | None, matrix: Values) -> Any:
     """A matrix of features without gaps in the container of X, whose observed entries stay as they are."""
     if encoder is None and (is_frame(X) or isinstance(X, Reading)):
@@ -319,9 +306,12 @@ def _in_container(X: Any, encoder: FrameEncoder | None, matrix: Values) -> Any:
     return matrix if encoder is None else encoder.filled(X, matrix)
 
 
-def _fill_block(block: Any, number: int, encoder: FrameEncoder | None, ranges: ValueRanges, labeller: Labeller) -> Any:
+def _fill_block(
+    block: Block, number: int, encoder: FrameEncoder | None, ranges: ValueRanges, labeller: Labeller
+) -> Any:
     """Fill in a block of a Dask table from its clusters."""
-    rows = as_rows(block, None if encoder is None else encoder.encode)
+    rows = block.entries
     if not rows.shape[0]:
-        return block if is_frame(block) else rows.values
-    return _in_container(block, encoder, rows.fill(ranges.confined(labeller.of_rows("completed", rows))))
+        return block.rows if is_frame(block.rows) else rows.values
+    whole = labeller.of_rows("completed", rows)
+    return _in_container(block.rows, encoder, _filled(rows, whole, ranges, ranges.confined))

@@ -1,8 +1,9 @@
-"""What a fit takes beside the rows of one table: hints, tables of Dask, and blocks of rows one after another."""
+"""What a fit takes beside the rows of one table: hints, weights of columns, tables of Dask, and blocks of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,11 +13,22 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fusewise.automatic import NO_HINTS, UNSATISFIED, Hints, place
+from fusewise.estimators._base import with_half_known
 from fusewise.estimators._result import Labeller
-from fusewise.kernels import Index
-from fusewise.observations import DaskBlocks, DaskTable, Entries, StreamSummary, Table, as_rows, merged
+from fusewise.kernels import Index, Mask, Real
+from fusewise.observations import (
+    Block,
+    DaskBlocks,
+    DaskTable,
+    Entries,
+    StreamSummary,
+    Table,
+    as_entries,
+    merged,
+    numbered,
+)
 from fusewise.support import InputError, counted, some_of
-from fusewise.tables import FrameEncoder, contents_of
+from fusewise.tables import FrameEncoder, contents_of, find_columns
 
 
 def read_hints(n_rows: int, must_link: Any, cannot_link: Any, y: Any, n_clusters: int | None) -> Hints:
@@ -106,32 +118,98 @@ def _chain(graph: Any, one: int, other: int) -> str:
     return f"the hints contradict each other: rows {'-'.join(map(str, reversed(chain)))} must be together"
 
 
-def read_dask(model: Any, X: Any) -> DaskTable:
+def read_weights(given: Any, names: Sequence[str], encoder: FrameEncoder | None) -> Real | None:
+    """How often each feature counts, given the names of the columns; None if each counts once.
+
+    Of a mapping, columns that it does not name count once, and of two patterns for a column the later one holds.
+    """
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        weights, places = np.ones(len(names)), {name: j for j, name in enumerate(names)}
+        for asked, weight in given.items():
+            columns = find_columns(places, str(asked), "feature_weights")
+            weights[[places[name] for name in columns]] = _weight(weight, str(asked))
+    elif isinstance(given, str) or np.ndim(given) != 1:
+        raise InputError(
+            f"feature_weights must be one number for each of the {len(names)} columns, or a mapping such as "
+            f"{{'age': 2, 'q_*': 0.5}}; got {given!r}"
+        )
+    elif len(given) != len(names):
+        have = f"{counted(len(given), 'number')}, but X has {counted(len(names), 'column')}"
+        raise InputError(f"feature_weights has {have}: one number for each")
+    else:
+        weights = np.array([_weight(weight, name) for weight, name in zip(given, names, strict=True)])
+    if not weights.any():
+        raise InputError("every feature_weights is zero: no column is left to cluster by")
+    if (weights == 1).all():
+        return None
+    return weights if encoder is None else np.repeat(weights, [len(code.features) for code in encoder.columns])
+
+
+def _weight(weight: Any, name: str) -> float:
+    try:
+        number = float(weight)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0 <= number < np.inf:
+        raise InputError(
+            f"feature_weights of {name!r} is {weight!r}: a column counts 0 times or more often, 1 being the default"
+        )
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class BlockReader:
+    """What makes entries of a block of Dask: the encoding of its columns, and what is known of its entries."""
+
+    encoder: FrameEncoder | None
+    two_valued: Mask | None = None  # the columns of the fit that take neither errors nor bounds
+
+    def __call__(self, block: Any, half: dict[str, Any]) -> Entries:
+        numbers = block if self.encoder is None else self.encoder.encode(block)
+        rows = with_half_known(as_entries(numbers, min_rows=0), half, block, self.encoder).dense()
+        if self.two_valued is not None:
+            refuse_inexact(rows, self.two_valued)
+        return rows
+
+
+def refuse_inexact(rows: Entries, two_valued: Mask, names: Sequence[str] | None = None) -> None:
+    """Raise ``InputError`` for errors or bounds in columns that hold one of two values."""
+    wrong = np.flatnonzero(rows.inexact & two_valued)
+    if len(wrong):
+        column = numbered(int(wrong[0]), names or rows.feature_names)
+        what = "has one of two values in each row of the fit, without errors or bounds: give a value or NaN"
+        raise InputError(f"column {column} {what}")
+
+
+def read_dask(model: Any, X: Any, half: dict[str, Any]) -> DaskTable:
     """Read a table of Dask for a fit: its columns, the levels of its categories and its statistics."""
-    source, kinds = DaskBlocks.of(X), model.categorical_features
+    source, kinds = DaskBlocks.of(X, half), model.categorical_features
     by_dtype = isinstance(kinds, str) and kinds == "from_dtype"
     dtypes = [str(dtype).lower() for dtype in getattr(source.header, "dtypes", ())]
     objects = any(not dtype.startswith(("int", "uint", "float", "double")) for dtype in dtypes)
     model.encoder_ = None
     if objects if by_dtype else kinds is not None:  # some column may be a category
         encoder = FrameEncoder.from_contents(
-            merged(source.each(lambda block, number: contents_of(block, kinds)), _contents_together)
+            merged(source.each(lambda block, number: contents_of(block.rows, kinds)), _contents_together)
         )
         if not (by_dtype and all(code.kind == "number" for code in encoder.columns)):
             model.encoder_ = encoder
     validate_data(model, source.header, skip_check_array=True, reset=True)
-    return DaskTable.of(source, None if model.encoder_ is None else model.encoder_.encode)
+    names = tuple(map(str, source.header.columns)) if source.is_frame and model.encoder_ is None else None
+    return DaskTable.of(replace(source, read=BlockReader(model.encoder_)), names)
 
 
-def source_of(model: Any, X: Any) -> DaskBlocks:
+def source_of(model: Any, X: Any, half: dict[str, Any], two_valued: Mask) -> DaskBlocks:
     """The blocks of further rows, their columns checked."""
     check_is_fitted(model)
-    source = DaskBlocks.of(X)
+    source = DaskBlocks.of(X, half)
     validate_data(model, source.header, skip_check_array=True, reset=False)
-    return source
+    return replace(source, read=BlockReader(model.encoder_, two_valued))
 
 
-def lazy_rows(what: str, source: DaskBlocks, encoder: FrameEncoder | None, labeller: Labeller, dtype: Any) -> Any:
+def lazy_rows(what: str, source: DaskBlocks, labeller: Labeller, dtype: Any) -> Any:
     """What a model says of each row ("labels", "distances", ...), in a collection with the blocks of the table.
 
     `dtype` is that of distances.
@@ -141,16 +219,15 @@ def lazy_rows(what: str, source: DaskBlocks, encoder: FrameEncoder | None, label
     names = {"labels": "label", "confidence": "confidence", "probabilities": range(k or 0)}
     columns = names.get(what, [f"fusionclustering{j}" for j in range(k or 0)])
     meta = _like(source.header, np.empty(0 if k is None else (0, k), kind), columns)
-    encode = None if encoder is None else encoder.encode
-    return source.rows(partial(_of_block, columns=columns), encode, what, labeller, meta=meta, width=k)
+    return source.rows(partial(_of_block, columns=columns), what, labeller, meta=meta, width=k)
 
 
 def _contents_together(one: Any, other: Any) -> Any:
     return tuple(early.merged(late) for early, late in zip(one, other, strict=True))
 
 
-def _of_block(block: Any, number: int, encode: Any, what: str, labeller: Labeller, columns: Any) -> Any:
-    return _like(block, labeller.of_rows(what, as_rows(block, encode)), columns)
+def _of_block(block: Block, number: int, what: str, labeller: Labeller, columns: Any) -> Any:
+    return _like(block.rows, labeller.of_rows(what, block.entries), columns)
 
 
 def _like(block: Any, values: Any, columns: Any) -> Any:

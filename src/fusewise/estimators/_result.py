@@ -21,13 +21,14 @@ from fusewise.automatic import (
     choose,
     outlier_confidence,
 )
-from fusewise.estimators._weights import counting
 from fusewise.kernels import Index, Labels, Mask, Real, Values, announcing
 from fusewise.observations import (
     NO_CLUSTER,
     DaskTable,
+    Entries,
     InMemory,
     RepeatedRows,
+    SparseEntries,
     Table,
     check_fits,
     reduce_blocks,
@@ -192,6 +193,15 @@ class ClusteringResult(Record):
         return fused
 
 
+def counting(table: Any, weights: Real | None) -> Any:
+    """A table (or the blocks of one of Dask) with nothing observed in the columns that do not count."""
+    if weights is None or weights.all():
+        return table
+    if not isinstance(table, Entries | SparseEntries):
+        raise InputError("a table that is not in memory takes no feature_weights of 0: leave these columns out of X")
+    return table.without(np.flatnonzero(weights == 0))
+
+
 def fate_of_blanks(outliers: bool) -> str:
     return NO_CLUSTER if outliers else "assigned to the likeliest cluster"
 
@@ -242,7 +252,7 @@ def cluster(
         if isinstance(table, DaskTable):
             result = _label_remotely(table, choice, outliers)
         else:
-            result = _label(table, choice, outliers, hints, counts)
+            result = labelled(table, choice, outliers, hints, counts)
     if n_clusters is not None and result.n_clusters < n_clusters:
         have = f"only {result.n_clusters} {'has' if result.n_clusters == 1 else 'have'} rows that are not outliers"
         message = f"{counted(n_clusters, 'cluster was', 'clusters were')} requested, but {have}"
@@ -250,7 +260,7 @@ def cluster(
     return result
 
 
-def _label(table: Table, choice: Choice, outliers: bool, hints: Hints, counts: Index | None) -> ClusteringResult:
+def labelled(table: Table, choice: Choice, outliers: bool, hints: Hints, counts: Index | None) -> ClusteringResult:
     """Label all rows; clusters without rows are left out."""
     seen = table.row_counts > 0
     seen[hints.rows] = True

@@ -25,7 +25,7 @@ from fusewise.automatic import (
     summarise,
 )
 from fusewise.estimators._base import frame_of
-from fusewise.estimators._result import ClusteringResult, cluster
+from fusewise.estimators._result import ClusteringResult, cluster, labelled
 from fusewise.kernels import Real, single_products
 from fusewise.observations import Table
 from fusewise.progress import Progress, shown
@@ -65,16 +65,11 @@ def stability_of(
 
 def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> list[Alternative]:
     """Other numbers of clusters that are nearly as good; `told`: whether the number was given."""
-    found, seen = [], table.row_counts > 0
+    found = []
     for other, gain, error in nearly_as_good(result.choice, table, result.hints, told=told):
-        occupied, given = other.occupied(table, seen, result.hints)
-        if occupied is not other:  # it has fewer clusters than its number
-            continue
-        inside = seen & ~given.outlying if result.outliers else np.ones(len(seen), bool)
-        sizes = np.bincount(given.labels[inside], minlength=other.n_clusters)
-        place = np.argsort(np.argsort(-sizes, kind="stable"))
-        labels = np.where(inside, place[given.labels], -1)
-        found.append(Alternative(other.n_clusters, gain, error, gain / len(result.choice.rows), labels))
+        given = labelled(table, other, result.outliers, result.hints, result.counts)
+        if given.choice is other and given.labels is not None:  # otherwise it has fewer clusters than its number
+            found.append(Alternative(other.n_clusters, gain, error, gain / len(result.choice.rows), given.labels))
     return found
 
 

@@ -1,11 +1,14 @@
 """Observation models: entries of a table, in memory or on disk, or any quadratic function of the centres."""
 
-from fusewise.observations._bounded import BoundedEntries, half_known
+from fusewise.observations._bounded import BoundedEntries
 from fusewise.observations._checks import (
     LARGEST,
+    as_counts,
     as_objects,
     check_fits,
+    is_dask,
     is_missing,
+    numbered,
     refuse_other_than_tables,
     refuse_tiny,
 )
@@ -15,13 +18,14 @@ from fusewise.observations._conversion import (
     as_entries,
     as_sparse_entries,
     as_table,
+    half_known,
     is_complex,
     warn_of_blanks,
 )
-from fusewise.observations._dask import DaskBlocks, DaskTable, as_rows, compute, dask_library, is_dask, merged
+from fusewise.observations._dask import Block, DaskBlocks, DaskTable, compute, dask_library, merged
 from fusewise.observations._entries import Entries, InMemory, SparseEntries, Table, each_block, reduce_blocks, wide
 from fusewise.observations._quadratics import Observations, Quadratics
-from fusewise.observations._repeated import RepeatedRows, as_counts
+from fusewise.observations._repeated import RepeatedRows
 from fusewise.observations._streamed import ArrayBlocks, ColumnMoments, ParquetBlocks, RowBlocks, StreamedEntries
 from fusewise.observations._summary import RowSample, StreamSummary
 from fusewise.observations._values import ValueRanges, blur, group_means, number_by_size, steps

@@ -1,4 +1,4 @@
-"""Checks of a user's array: it is a table of numbers, large enough, finite, and fits in memory."""
+"""Checks of a user's array: it is a table of numbers, large enough, finite, and fits in memory; weights of its rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _get_feature_names
 
-from fusewise.kernels import available_memory
-from fusewise.support import InputError, in_words
+from fusewise.kernels import Index, available_memory
+from fusewise.support import InputError, counted, in_words
 
 
 def check_size(shape: tuple[int, ...], min_rows: int) -> None:
@@ -52,13 +52,17 @@ def too_large(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.asarray(sizes > min(LARGEST, float(np.finfo(sizes.dtype).max)))
 
 
+def numbered(column: int, names: Sequence[Any] | None) -> str:
+    """The number of a column, and its name if it has one."""
+    return str(column) if names is None else f"{column} ({names[column]!r})"
+
+
 def refuse(value: Any, row: int, column: int, n_more: int, names: Sequence[Any] | None) -> None:
     """Raise ValueError for an entry that is infinite or too large, naming its row and column."""
-    name = f" ({names[column]!r})" if names is not None else ""
     more = f", and {n_more} more" if n_more else ""
     what = "infinity" if np.isinf(value) else f"a number beyond {LARGEST:g} ({value:g})"
     raise InputError(
-        f"Input X contains {what}: at row {row}, column {column}{name}{more}. "
+        f"Input X contains {what}: at row {row}, column {numbered(column, names)}{more}. "
         "Set unknown entries to NaN, or exclude them with mask."
     )
 
@@ -67,9 +71,13 @@ def refuse_tiny(table: Any) -> None:
     """Raise ValueError if a column of a table varies so little that its variance would be rounded to zero."""
     tiny = ~table.is_constant & (table.column_variances < LEAST_RANGE**2) & (np.abs(table.column_means) < LEAST_RANGE)
     if tiny.any():
-        column = int(np.flatnonzero(tiny)[0])
-        name = "" if table.feature_names is None else f" ({table.feature_names[column]!r})"
-        raise InputError(f"column {column}{name} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")
+        column = numbered(int(np.flatnonzero(tiny)[0]), table.feature_names)
+        raise InputError(f"column {column} varies by less than {LEAST_RANGE:g}: multiply it by a large constant")
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a table of Dask."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
 
 
 def refuse_other_than_tables(X: Any) -> None:
@@ -123,8 +131,8 @@ def first_non_number(X: Any) -> str | None:
         try:
             complex(np.nan if is_missing(entry) else entry)
         except (TypeError, ValueError, OverflowError):
-            name = f" ({names[column]!r})" if names is not None else ""
-            return f"could not convert {str(entry)[:40]!r} to a number, at row {row}, column {column}{name}"
+            where = f"row {row}, column {numbered(column, names)}"
+            return f"could not convert {str(entry)[:40]!r} to a number, at {where}"
     return None
 
 
@@ -155,3 +163,38 @@ def _from_objects(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise kind_of_error(
             f"{first_non_number(X)}: the table must be numeric; encode or drop that column ({error})"
         ) from error
+
+
+#: Largest sum of weights.
+MOST_COPIES = 100_000_000
+
+
+def as_counts(sample_weight: Any, X: Any) -> Index | None:
+    """Number of copies of each row of X by its weight; None if every row counts once.
+
+    Of weights that are not whole, every running sum is rounded: a row of weight 2.5 counts twice or three times.
+    """
+    if sample_weight is None:
+        return None
+    refuse_other_than_tables(X)
+    n_rows = (X if hasattr(X, "shape") else np.asarray(X)).shape[0]
+    try:
+        weights = np.array(np.broadcast_to(np.asarray(sample_weight, dtype=float), (n_rows,)))
+    except (TypeError, ValueError) as error:
+        shape = np.shape(sample_weight)
+        message = f"sample_weight has shape {shape}, but there are {counted(n_rows, 'row')}: pass one number per row"
+        raise InputError(message) from error
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight of row {bad[0]} is {weights[bad[0]]}: Negative values, NaN and inf are not allowed"
+        )
+    counts = np.diff(np.floor(np.cumsum(weights) + 0.5), prepend=0.0)
+    if not weights.any():
+        raise InputError("every sample_weight is zero: no row is left to fit to")
+    if not 2 <= counts.sum() <= MOST_COPIES:
+        raise InputError(
+            f"sample_weight adds up to {weights.sum():g}, but a weight is a number of rows: "
+            "scale the weights so that they add up to the number of rows"
+        )
+    return None if (counts == 1).all() else counts.astype(np.intp)

@@ -1,8 +1,13 @@
-"""Conversion of arrays, frames and sparse matrices to tables; messages name the rows and columns at fault."""
+"""Conversion of arrays, frames and sparse matrices to tables, and what is known of entries with errors or bounds.
+
+Messages name the rows and columns at fault.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +16,18 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
-from fusewise.kernels import Index, Mask, Values, in_threads
-from fusewise.observations._checks import as_plain, check_size, first_non_number, refuse, refuse_infinite, too_large
+from fusewise.kernels import Index, Mask, Real, Values, in_threads
+from fusewise.observations._bounded import BoundedEntries
+from fusewise.observations._checks import (
+    LARGEST,
+    as_plain,
+    check_size,
+    first_non_number,
+    numbered,
+    refuse,
+    refuse_infinite,
+    too_large,
+)
 from fusewise.observations._entries import Entries, Remote, SparseEntries, Table, row_ranges
 from fusewise.observations._streamed import COMPLEX, FLOATS, ArrayBlocks, RowBlocks, StreamedEntries
 from fusewise.support import InputError, counted, some_of
@@ -66,7 +81,7 @@ def _warn_of_rows(table: Table, placed: Index | None, fate: str) -> None:
 
 def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:
     """Warn, if any row or column is concerned: "row 3 has ..." or "columns 1 ('a'), 5 ('b') and 7 more have ..."."""
-    found = [f"{i} ({names[i]!r})" if names else str(i) for i in np.flatnonzero(concerned)]
+    found = [numbered(i, names) for i in np.flatnonzero(concerned).tolist()]
     if found:
         subject, has = (kind, "has") if len(found) == 1 else (f"{kind}s", "have")
         warnings.warn(f"{subject} {some_of(found, 5)} {has} {what}", DataWarning, stacklevel=4)
@@ -190,3 +205,110 @@ def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
         raise InputError("mask must contain only True (observed) and False (missing)")
     return mask.astype(bool)
+
+
+@dataclass(frozen=True, eq=False)
+class _HalfKnownBlocks:
+    """The blocks of rows of a table, with what is known of their entries: one number per column, or N x P."""
+
+    source: RowBlocks
+    half: dict[str, Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, P)."""
+        return self.source.shape
+
+    def blocks(self) -> Iterator[Entries]:
+        """Iterate over the rows in order, in blocks."""
+        begin = 0
+        for block in self.source.blocks():
+            rows = slice(begin, begin + block.shape[0])
+            own = {name: each[rows] if np.ndim(each) == 2 else each for name, each in self.half.items()}
+            yield half_known(block, **own).dense()
+            begin = rows.stop
+
+
+def half_known(
+    table: Table, error: Any = None, lower: Any = None, upper: Any = None, names: Sequence[str] | None = None
+) -> Table:
+    """A table whose entries have errors, or bounds where they are not observed.
+
+    Parameters
+    ----------
+    table : real entries, in memory or on disk.
+    error : the standard error of each entry; infinite: the entry is missing. Not read where it is missing already.
+    lower, upper : bounds of entries that are missing in the table; NaN, or infinite: there is none.
+    names : of the columns, for messages; by default those of the table.
+
+    Each is an array of the shape of the table, or one number per column; bounds per column hold for the missing
+    entries.
+    """
+    if error is None and lower is None and upper is None:
+        return table
+    if isinstance(table, StreamedEntries) and table.source is not None and table.dtype.kind != "c":
+        given = {"error": error, "lower": lower, "upper": upper}
+        half = {name: each for name, each in given.items() if each is not None}
+        return StreamedEntries.of(_HalfKnownBlocks(table.source, half))
+    if not isinstance(table, Entries) or table.dtype.kind == "c":
+        what = "complex" if table.dtype.kind == "c" else "sparse, and too large to be held as an array"
+        raise InputError(f"error, lower and upper are for tables of real numbers, and this one is {what}")
+    names = table.feature_names if names is None else names
+    found = table if error is None else _with_errors(table, _numbers_like(error, "error", table)[0], names)
+    return found if lower is None and upper is None else _with_bounds(found, lower, upper, names)
+
+
+def _with_errors(table: Entries, error: Real, names: Sequence[str] | None) -> Entries:
+    _refuse(table.mask & np.isnan(error), names, "the error of the observed entry at {where} is NaN: give a number")
+    _refuse(table.mask & (error < 0), names, "the error at {where} is negative: give the standard error, at least 0")
+    found = table.only(error < LARGEST)
+    variances = np.where(found.mask, np.square(np.where(found.mask, error, 0)), 0)
+    return replace(found, variances=variances) if variances.any() else found
+
+
+def _with_bounds(table: Entries, lower: Any, upper: Any, names: Sequence[str] | None) -> Entries:
+    ends = []
+    for given, name, none in ((lower, "lower", -np.inf), (upper, "upper", np.inf)):
+        if given is None:
+            ends.append(np.full(table.shape, none))
+            continue
+        end, per_column = _numbers_like(given, name, table)
+        end = np.where(np.isnan(end), none, end)
+        if per_column:
+            end = np.where(table.mask, none, end)
+        _refuse(end == -none, names, f"{name} is {-none} at {{where}}: no value is beyond it")
+        ends.append(np.where(np.abs(end) > LARGEST, none, end))
+    low, high = ends
+    _refuse(low > high, names, "lower is above upper at {where}: exchange them")
+    outside = table.mask & ((table.values < low) | (table.values > high))
+    _refuse(outside, names, "the observed entry at {where} is outside of its bounds: correct it, or set it to NaN")
+    both = table.mask & (np.isfinite(low) | np.isfinite(high))
+    _refuse(both, names, "the entry at {where} is observed and has bounds: set it to NaN, or its bounds to infinity")
+    equal = low == high
+    values, mask = np.where(equal, low, table.values).astype(table.dtype), table.mask | equal
+    low, high = np.where(equal, -np.inf, low), np.where(equal, np.inf, high)
+    found = replace(table, values=values, mask=mask)
+    if not (np.isfinite(low) | np.isfinite(high)).any():
+        return found
+    return BoundedEntries(values, mask, table.feature_names, table.weights, table.variances, low=low, high=high)
+
+
+def _numbers_like(given: Any, name: str, table: Entries) -> tuple[Real, bool]:
+    """What is given of each entry, N x P, and whether it was given per column."""
+    try:
+        numbers = check_array(given, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} must be an array of numbers: {error}") from error
+    n, p = table.shape
+    if numbers.shape not in ((n, p), (p,)):
+        raise InputError(f"{name} has shape {numbers.shape}, but the table has {(n, p)}: one for each entry or column")
+    return np.broadcast_to(numbers, (n, p)), numbers.ndim == 1
+
+
+def _refuse(bad: Mask, names: Sequence[str] | None, what: str) -> None:
+    """Raise ``InputError`` for the first entry that is bad, naming its row and column."""
+    found = np.argwhere(bad)
+    if len(found):
+        row, column = found[0]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise InputError(what.format(where=f"row {row}, column {numbered(column, names)}") + more)

@@ -6,25 +6,21 @@ of the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from fusewise.kernels import Index, Real, Values, one_thread
-from fusewise.observations._checks import check_fits, check_size
-from fusewise.observations._conversion import as_entries
-from fusewise.observations._entries import Entries, InMemory, Table, reduce_blocks
-from fusewise.observations._streamed import ColumnMoments
-from fusewise.support import InputError, Instance, Maybe, NumberArray, Record, Several, Word
+from fusewise.kernels import Index, one_thread
+from fusewise.observations._checks import check_size, is_dask
+from fusewise.observations._conversion import as_entries, half_known
+from fusewise.observations._entries import Entries, InMemory, reduce_blocks
+from fusewise.observations._streamed import ColumnMoments, SummarisedTable
+from fusewise.support import InputError, NumberArray
 
 T = TypeVar("T")
-
-#: A block as numbers.
-Encode = Callable[[Any], npt.NDArray[Any]]
 
 #: Summaries that are merged by one task.
 BRANCHES = 8
@@ -34,9 +30,22 @@ class BlockError(ValueError):
     """A block of a Dask table could not be processed; the message says which, and why."""
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a table of Dask."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
+def _as_numbers(block: Any, half: dict[str, Any]) -> Entries:
+    return half_known(as_entries(block, min_rows=0), **half).dense()
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a table of Dask, where they are."""
+
+    rows: Any  # an array or a frame
+    half: dict[str, Any]  # the error, lower and upper of its entries, those that were given
+    read: Callable[[Any, dict[str, Any]], Entries]
+
+    @property
+    def entries(self) -> Entries:
+        """The block, which may be empty, as entries."""
+        return self.read(self.rows, self.half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +53,41 @@ class DaskBlocks:
     """The blocks of rows of a ``dask.array.Array`` or ``dask.dataframe.DataFrame``."""
 
     collection: Any  # the array, with all columns in one chunk, or the frame
-    encode: Encode | None = None  # what makes numbers of a block; None for blocks of numbers
+    # the error, lower and upper of entries: a number for each column, or a collection with the same blocks
+    half: dict[str, Any] = field(default_factory=dict)
+    read: Callable[[Any, dict[str, Any]], Entries] = _as_numbers  # what makes entries of a block and what goes with it
 
     @classmethod
-    def of(cls, X: Any) -> DaskBlocks:
-        """Check a collection of Dask."""
+    def of(cls, X: Any, half: Mapping[str, Any] | None = None) -> DaskBlocks:
+        """Check a collection of Dask, and what is known of its entries."""
         if hasattr(X, "npartitions") and hasattr(X, "_meta") and not hasattr(X, "chunks"):
             if not hasattr(X, "columns") or len(X._meta.shape) != 2:
                 raise InputError("a table must have rows and columns: pass a dask.dataframe.DataFrame")
-            return cls(X)
-        if not hasattr(X, "chunks"):
+        elif not hasattr(X, "chunks"):
             raise InputError(f"X is {type(X).__name__}: pass a dask.array.Array or a dask.dataframe.DataFrame")
-        if X.ndim != 2:
+        elif X.ndim != 2:
             raise InputError(f"Expected 2D array, got {X.ndim}D array instead: one row per point")
-        return cls(X if X.numblocks[1] <= 1 else X.rechunk({1: -1}))
+        elif X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        found = cls(X)
+        return replace(found, half={name: found._alike(name, each) for name, each in (half or {}).items()})
+
+    def _alike(self, name: str, given: Any) -> Any:
+        """What is known of entries: an array with a number for each column, or a collection with the same blocks."""
+        if is_dask(given):
+            other = DaskBlocks.of(given)
+            if (other.is_frame, other._ends) != (self.is_frame, self._ends):
+                raise InputError(f"{name} must be a table of Dask with the rows of X in the same blocks, as X is")
+            return other.collection
+        if np.ndim(given) != 1:
+            raise InputError(f"{name} has shape {np.shape(given)}: give one number for each column, or a table of Dask")
+        return np.asarray(given)
+
+    @property
+    def _ends(self) -> tuple[Any, ...]:
+        """Where blocks end, as far as Dask knows."""
+        ends: tuple[Any, ...] = self.collection.divisions if self.is_frame else self.collection.chunks[0]
+        return ends
 
     @property
     def is_frame(self) -> bool:
@@ -77,15 +107,16 @@ class DaskBlocks:
     def each(self, function: Callable[..., Any], *given: Any) -> list[Any]:
         """What a function returns for each block, not yet computed, as a list of Dask's delayed values.
 
-        The function is called with the block, its number and `given`, which each worker is sent once, in one thread.
+        The function is called with the ``Block``, its number and `given`, which each worker is sent once, in one
+        thread.
         """
-        task = _sent(_Task(function, self.n_blocks, given))
+        task, beside = self._task(function, given)
         if self.is_frame:
-            some = self.header.iloc[:, 0]  # Dask wants to know what comes back; it is not checked
-            found = self.collection.map_partitions(_of_partition, task, meta=some, enforce_metadata=False)
-            return list(found.to_delayed())
+            # Dask wants to know what comes back; it is not checked
+            loosely = {"meta": self.header.iloc[:, 0], "enforce_metadata": False, "align_dataframes": False}
+            return list(self.collection.map_partitions(_of_partition, task, *beside, **loosely).to_delayed())
         # Any object may come back: the array is never put together.
-        found = self.collection.map_blocks(_of_chunk, task=task, dtype=object, meta=np.empty((0, 0), object))
+        found = self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=object, meta=np.empty((0, 0), object))
         return list(found.to_delayed().ravel())
 
     def rows(self, function: Callable[..., Any], *given: Any, meta: Any, width: int | None = None) -> Any:
@@ -94,13 +125,19 @@ class DaskBlocks:
         `meta` is an empty result: an array, or a series or a frame of pandas if the table is a frame; `width` the
         number of columns of an array, None if it has one dimension.
         """
-        task = _sent(_Task(function, self.n_blocks, given))
+        task, beside = self._task(function, given)
         if self.is_frame:
-            return self.collection.map_partitions(_of_partition, task, meta=meta)
+            return self.collection.map_partitions(_of_partition, task, *beside, meta=meta, align_dataframes=False)
         if width is None:
-            return self.collection.map_blocks(_of_chunk, task=task, dtype=meta.dtype, drop_axis=1, meta=meta)
+            return self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=meta.dtype, drop_axis=1, meta=meta)
         chunks = (self.collection.chunks[0], (width,))
-        return self.collection.map_blocks(_of_chunk, task=task, dtype=meta.dtype, chunks=chunks, meta=meta)
+        return self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=meta.dtype, chunks=chunks, meta=meta)
+
+    def _task(self, function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+        """The task of a block, which is sent once; and the collections whose blocks come with the rows."""
+        beside = {name: each for name, each in self.half.items() if is_dask(each)}
+        columns = {name: each for name, each in self.half.items() if name not in beside}
+        return _sent(_Task(function, self.n_blocks, given, self.read, columns, tuple(beside))), list(beside.values())
 
 
 def compute(tasks: Sequence[Any]) -> tuple[Any, ...]:
@@ -140,11 +177,15 @@ class _Task:
     function: Callable[..., Any]
     n_blocks: int
     given: tuple[Any, ...]
+    read: Callable[[Any, dict[str, Any]], Entries]
+    columns: dict[str, Any]  # what is known of entries by columns
+    names: tuple[str, ...]  # of what comes with each block
 
-    def __call__(self, block: Any, number: int) -> Any:
+    def __call__(self, rows: Any, beside: Sequence[Any], number: int) -> Any:
+        half = self.columns | dict(zip(self.names, beside, strict=True))
         try:
             with one_thread():
-                return self.function(block, number, *self.given)
+                return self.function(Block(rows, half, self.read), number, *self.given)
         except Exception as error:
             raise BlockError(f"block {number} of {self.n_blocks}, from 0: {error}") from error
 
@@ -160,89 +201,52 @@ class _Joining:
         return found
 
 
-def _of_chunk(block: Any, task: _Task | None = None, block_id: tuple[int, ...] | None = None) -> Any:
+def _of_chunk(rows: Any, *beside: Any, task: _Task | None = None, block_id: tuple[int, ...] | None = None) -> Any:
     assert task is not None
-    return task(block, 0 if block_id is None else block_id[0])
+    return task(rows, beside, 0 if block_id is None else block_id[0])
 
 
-def _of_partition(block: Any, task: _Task, partition_info: dict[str, Any] | None = None) -> Any:
-    return task(block, 0 if partition_info is None else partition_info["number"])
-
-
-S = TypeVar("S")
+def _of_partition(rows: Any, task: _Task, *beside: Any, partition_info: dict[str, Any] | None = None) -> Any:
+    return task(rows, beside, 0 if partition_info is None else partition_info["number"])
 
 
 @dataclass(frozen=True, eq=False)
-class DaskTable(Table, Record):
-    """Statistics of a table whose rows are blocks of Dask; nothing of it has the length of the table."""
+class DaskTable(SummarisedTable):
+    """Statistics of a table whose rows are blocks of Dask (``DaskBlocks``); none has the length of the table."""
 
-    source: DaskBlocks | None  # the blocks; None in a copy or a saved model
-    moments: ColumnMoments  # statistics of the columns
     # lengths, seen: for each block its number of rows, and of rows with observed entries
     lengths: Index
     seen: Index
-    feature_names: tuple[str, ...] | None = field(default=None)  # names of the columns, if the table had any
 
-    _rules: ClassVar = {
-        "moments": Instance(ColumnMoments, P="P"),
+    _rules: ClassVar = SummarisedTable._rules | {
         "lengths": NumberArray("blocks", kinds="iu", low=0),
         "seen": NumberArray("blocks", kinds="iu", low=0),
-        "feature_names": Maybe(Several(Word(), "P")),
     }
 
     @classmethod
-    def of(cls, source: DaskBlocks, encode: Encode | None = None, *, min_rows: int = 2) -> DaskTable:
+    def of(cls, source: DaskBlocks, names: tuple[str, ...] | None = None, *, min_rows: int = 2) -> DaskTable:
         """Compute the statistics, in one pass over the blocks."""
-        moments, lengths, seen = merged(source.each(_statistics, encode), _together)
+        moments, lengths, seen = merged(source.each(_statistics), _together)
         check_size((moments.n_rows, len(moments.counts)), min_rows)
-        names = tuple(map(str, source.header.columns)) if source.is_frame and encode is None else None
-        return cls(replace(source, encode=encode), moments, np.array(lengths), np.array(seen), names)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.moments.n_rows, len(self.moments.counts)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.moments.dtype)
+        return cls._with_moments(source, moments, names, lengths=np.array(lengths), seen=np.array(seen))
 
     @property
     def row_counts(self) -> Index:
         """Raise TypeError: there would be a number for each row."""
         return _refuse("the number of observed entries of each row")
 
-    @property
-    def n_seen(self) -> int:
-        return self.moments.n_seen
-
-    @property
-    def column_counts(self) -> Index:
-        return self.moments.counts
-
-    @property
-    def column_means(self) -> Values:
-        return self.moments.table_means
-
-    @property
-    def column_variances(self) -> Real:
-        return self.moments.variances
-
-    @property
-    def is_constant(self) -> npt.NDArray[np.bool_]:
-        return self.moments.is_constant
-
     def take(self, rows: Index) -> Entries:
-        """Select rows, given in increasing order; each block sends its own."""
-        return self._selected(rows, self.lengths, among_seen=False)
+        """Select rows; each block sends its own."""
+        return self._selected(rows, partial(self._sent, lengths=self.lengths, among_seen=False))
 
     def take_seen(self, rows: Index) -> Entries:
-        """Select rows, numbered in increasing order among those with observed entries; each block sends its own."""
-        return self._selected(rows, self.seen, among_seen=True)
+        """Select rows, numbered among those with observed entries; each block sends its own."""
+        return self._selected(rows, partial(self._sent, lengths=self.seen, among_seen=True))
 
-    def reduce(self, summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S]) -> S:
+    def reduce(self, summarise: Callable[[InMemory, int], T], merge: Callable[[T, T], T]) -> T:
         """Summarise the blocks where they are, and merge the summaries in a tree (see ``reduce_blocks``)."""
         begins = np.cumsum(self.lengths) - self.lengths
-        return merged(self._there.each(_summary, self._there.encode, summarise, merge, begins), merge)
+        return merged(self._there.each(_summary, summarise, merge, begins), merge)
 
     def parts(self) -> Iterator[InMemory]:
         """Raise TypeError: blocks stay where they are."""
@@ -252,36 +256,19 @@ class DaskTable(Table, Record):
         """Raise TypeError: the rows stay where they are."""
         return _refuse("the rows")
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "source": None}
-
-    @property
-    def _there(self) -> DaskBlocks:
-        if self.source is None:
-            raise InputError("saved and copied models do not include their Dask table: pass the table again")
-        return self.source
-
-    def _selected(self, rows: Index, lengths: Index, among_seen: bool) -> Entries:
-        check_fits("the selection of rows", (len(rows), self.shape[1]), self.dtype.itemsize + 1)
+    def _sent(self, rows: Index, lengths: Index, among_seen: bool) -> Sequence[Entries]:
+        """Rows in increasing order, from each block its own."""
         ends = np.cumsum(lengths)
         cuts = np.searchsorted(rows, np.concatenate([[0], ends]))
         wanted = {
             k: rows[cuts[k] : cuts[k + 1]] - (ends[k] - lengths[k]) for k in np.flatnonzero(np.diff(cuts)).tolist()
         }
-        tasks = self._there.each(partial(_some_rows, among_seen=among_seen), self._there.encode, wanted)
-        pieces = compute([tasks[k] for k in wanted])
-        none = Entries(np.zeros((0, self.shape[1]), self.dtype), np.zeros((0, self.shape[1]), bool))
-        values, mask = (np.concatenate([getattr(one, name) for one in (none, *pieces)]) for name in ("values", "mask"))
-        return Entries(values, mask, self.feature_names)
+        tasks = self._there.each(partial(_some_rows, among_seen=among_seen), wanted)
+        return compute([tasks[k] for k in wanted])
 
 
-def as_rows(block: Any, encode: Encode | None) -> Entries:
-    """A block, which may be empty, as entries."""
-    return as_entries(block if encode is None else encode(block), min_rows=0)
-
-
-def _statistics(block: Any, number: int, encode: Encode | None) -> tuple[ColumnMoments, list[int], list[int]]:
-    moments = ColumnMoments.of(as_rows(block, encode))
+def _statistics(block: Block, number: int) -> tuple[ColumnMoments, list[int], list[int]]:
+    moments = ColumnMoments.of(block.entries)
     return moments, [moments.n_rows], [moments.n_seen]
 
 
@@ -289,13 +276,13 @@ def _together(one: Any, other: Any) -> Any:
     return one[0].merged(other[0]), one[1] + other[1], one[2] + other[2]
 
 
-def _some_rows(block: Any, number: int, encode: Encode | None, wanted: dict[int, Index], *, among_seen: bool) -> Any:
-    rows = as_rows(block, encode)
-    return (rows.take_seen if among_seen else rows.take)(wanted[number])
+def _some_rows(block: Block, number: int, wanted: dict[int, Index], *, among_seen: bool) -> Entries:
+    rows = block.entries
+    return (rows.take_seen if among_seen else rows.take)(wanted[number]).dense()
 
 
-def _summary(block: Any, number: int, encode: Encode | None, summarise: Any, merge: Any, begins: Index) -> Any:
-    rows, begin = as_rows(block, encode), int(begins[number])
+def _summary(block: Block, number: int, summarise: Any, merge: Any, begins: Index) -> Any:
+    rows, begin = block.entries, int(begins[number])
     if not rows.shape[0]:
         return None
     return reduce_blocks(lambda part, at: summarise(part, begin + at), merge, rows)

@@ -54,7 +54,7 @@ class Table:
             """Whether each column has the same value wherever it was observed."""
 
         def take(self, rows: Index) -> InMemory:
-            """Select rows, given in increasing order."""
+            """Select rows."""
 
         def parts(self) -> Iterator[InMemory]:
             """Iterate over blocks of rows that fit in memory."""
@@ -87,7 +87,7 @@ class Table:
         return len(self._seen_rows)
 
     def take_seen(self, rows: Index) -> InMemory:
-        """Select rows, numbered in increasing order among those with observed entries."""
+        """Select rows, numbered among those with observed entries."""
         return self.take(self._seen_rows[rows])
 
 
@@ -95,8 +95,6 @@ R = TypeVar("R")
 
 #: Entries processed at a time, on each thread: a table may be so large that a copy of it matters.
 BLOCK_ENTRIES = 1_000_000
-#: Rows in which a column is looked at first, to see whether it varies.
-SOME_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +208,6 @@ class Entries(Table, Record):
         """S_i (x_i - mean): deviations from the column means, zero where missing."""
         return np.where(self.mask, self.values - self.column_means, 0)
 
-    @cached_property
-    def spread(self) -> float:
-        """Root-mean-square distance of a whole row from the mean row: the unit of length."""
-        return float(np.sqrt(self.column_variances.sum()))
-
     @property
     def squares(self) -> Real:
         """|x|², zero where missing."""
@@ -286,33 +279,24 @@ class Entries(Table, Record):
         pull = pull[:, None]
         return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
 
-    def _ends(self, rows: slice) -> tuple[Real, Real]:
-        """Smallest and largest observed entry of each column in some rows; the largest is below if there is none."""
-        parts, dtype = 2 if np.iscomplexobj(self.values) else 1, self.values.real.dtype
-        view = np.ascontiguousarray(self.values[rows]).view(dtype)
-        hidden = ~np.repeat(self.mask[rows], parts, axis=1)
-        if not hidden.any():
-            return view.min(axis=0, initial=np.inf), view.max(axis=0, initial=-np.inf)
-        above, below = (np.where(hidden, dtype.type(end), view) for end in (np.inf, -np.inf))
-        return above.min(axis=0, initial=np.inf), below.max(axis=0, initial=-np.inf)
-
     @cached_property
     def _range(self) -> tuple[Values, Values]:
         """Smallest and largest observed entry of each column (real and imaginary parts apart), 0 if there is none."""
-        lows, highs = zip(*self._in_blocks(self._ends), strict=True)
+        parts, dtype = 2 if np.iscomplexobj(self.values) else 1, self.values.real.dtype
+
+        def ends(rows: slice) -> tuple[Real, Real]:
+            view, seen = np.ascontiguousarray(self.values[rows]).view(dtype), np.repeat(self.mask[rows], parts, axis=1)
+            return view.min(axis=0, initial=np.inf, where=seen), view.max(axis=0, initial=-np.inf, where=seen)
+
+        lows, highs = zip(*self._in_blocks(ends), strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
-        empty, dtype = low > high, self.values.real.dtype
+        empty = low > high
         return np.where(empty, 0, low).astype(dtype), np.where(empty, 0, high).astype(dtype)
 
     @property
-    def is_constant(self) -> npt.NDArray[np.bool_]:
-        low, high = self._ends(slice(SOME_ROWS))
-        if not self._varies(low, high).all():  # nearly always they show it
-            low, high = self._range
-        return ~self._varies(low, high)
-
-    def _varies(self, low: Real, high: Real) -> npt.NDArray[np.bool_]:
-        return np.asarray((low < high).reshape(self.shape[1], -1).any(axis=1))
+    def is_constant(self) -> Mask:
+        low, high = self._range
+        return ~np.asarray((low < high).reshape(self.shape[1], -1).any(axis=1))
 
     def confine(self, centers: Values) -> Values:
         """Clip the centres to the range of the observed entries of each column.
@@ -489,7 +473,6 @@ class Remote(Protocol):
 
     def reduce(self, summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S]) -> S:
         """Summarise the blocks where they are, and merge the summaries (see ``reduce_blocks``)."""
-        ...
 
 
 def each_block(work: Callable[[InMemory, slice], None], table: Table, width: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Weights of rows as numbers of copies, and a table in which rows are repeated, without copying them."""
+"""A table in which rows are repeated, without copying them."""
 
 from __future__ import annotations
 
@@ -12,43 +12,8 @@ import numpy.typing as npt
 
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations._bounded import BoundedEntries
-from fusewise.observations._checks import check_fits, refuse_other_than_tables
+from fusewise.observations._checks import check_fits
 from fusewise.observations._entries import Entries, InMemory, Table, wide
-from fusewise.support import InputError, counted
-
-#: Largest sum of weights.
-MOST_COPIES = 100_000_000
-
-
-def as_counts(sample_weight: Any, X: Any) -> Index | None:
-    """Number of copies of each row of X by its weight; None if every row counts once.
-
-    Of weights that are not whole, every running sum is rounded: a row of weight 2.5 counts twice or three times.
-    """
-    if sample_weight is None:
-        return None
-    refuse_other_than_tables(X)
-    n_rows = (X if hasattr(X, "shape") else np.asarray(X)).shape[0]
-    try:
-        weights = np.array(np.broadcast_to(np.asarray(sample_weight, dtype=float), (n_rows,)))
-    except (TypeError, ValueError) as error:
-        shape = np.shape(sample_weight)
-        message = f"sample_weight has shape {shape}, but there are {counted(n_rows, 'row')}: pass one number per row"
-        raise InputError(message) from error
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(bad):
-        raise InputError(
-            f"sample_weight of row {bad[0]} is {weights[bad[0]]}: Negative values, NaN and inf are not allowed"
-        )
-    counts = np.diff(np.floor(np.cumsum(weights) + 0.5), prepend=0.0)
-    if not weights.any():
-        raise InputError("every sample_weight is zero: no row is left to fit to")
-    if not 2 <= counts.sum() <= MOST_COPIES:
-        raise InputError(
-            f"sample_weight adds up to {weights.sum():g}, but a weight is a number of rows: "
-            "scale the weights so that they add up to the number of rows"
-        )
-    return None if (counts == 1).all() else counts.astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Index, Mask, Real, Values
+from fusewise.observations._bounded import BoundedEntries, stacked
 from fusewise.observations._checks import check_fits, refuse_infinite
 from fusewise.observations._entries import Entries, Table, wide
-from fusewise.support import Dims, InputError, Maybe, Number, NumberArray, PositionArray, Record, Several, Word
+from fusewise.support import (
+    Dims,
+    InputError,
+    Instance,
+    Maybe,
+    Number,
+    NumberArray,
+    PositionArray,
+    Record,
+    Several,
+    Word,
+    bind,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +41,10 @@ class ColumnMoments(Record):
     counts: Index
     means: Values
     squares: Real
+    # between, inexact: for each column the number of entries between bounds, which no other number is of; and whether
+    # any entry of it has bounds or an error
+    between: Index
+    inexact: Mask
     # low, high: P x 1 (P x 2 if complex), the smallest and largest entry; inf and -inf if there is none
     low: Real
     high: Real
@@ -39,6 +56,8 @@ class ColumnMoments(Record):
         "counts": PositionArray("P", below="more than N"),
         "means": NumberArray("P", kinds="fc"),
         "squares": NumberArray("P", low=0),
+        "between": PositionArray("P", below="more than N"),
+        "inexact": NumberArray("P", kinds="b"),
         "low": NumberArray("P", "parts", finite=False),
         "high": NumberArray("P", "parts", finite=False),
         "dtype": Word("<f4", "<f8", "<c8", "<c16", ">f4", ">f8", ">c8", ">c16"),
@@ -50,15 +69,18 @@ class ColumnMoments(Record):
     @classmethod
     def of(cls, rows: Entries) -> ColumnMoments:
         """Those of a block of rows."""
-        counts = rows.column_counts
-        low, high = (side.reshape(rows.shape[1], -1).astype(float) for side in rows._range)
+        observed = Entries(rows.values, rows.mask) if rows.inexact.any() else rows
+        counts = observed.column_counts
+        low, high = (side.reshape(rows.shape[1], -1).astype(float) for side in observed._range)
         some = counts[:, None] > 0
         return cls(
             rows.shape[0],
             rows.n_seen,
             counts,
-            rows.column_means.astype(wide(rows.dtype)),
-            counts * rows.column_variances,
+            observed.column_means.astype(wide(rows.dtype)),
+            counts * observed.column_variances,
+            rows.column_counts - counts,
+            rows.inexact,
             np.where(some, low, np.inf),
             np.where(some, high, -np.inf),
             rows.dtype.str,
@@ -75,15 +97,12 @@ class ColumnMoments(Record):
             counts,
             self.means + gap * share,
             self.squares + other.squares + self.counts * share * np.square(np.abs(gap)),
+            self.between + other.between,
+            self.inexact | other.inexact,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             np.result_type(np.dtype(self.dtype), np.dtype(other.dtype)).str,
         )
-
-    @property
-    def table_means(self) -> Values:
-        """The means in the type of the table."""
-        return self.means.astype(np.dtype(self.dtype))
 
     @property
     def variances(self) -> Real:
@@ -117,11 +136,9 @@ class RowBlocks(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(N, P)."""
-        ...
 
     def blocks(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,31 +230,98 @@ def _parquet() -> Any:
     return parquet
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedEntries(Table, Record):
-    """Counts, means and variances of a table that stays on disk; its rows are read when they are needed."""
+#: Rows from which means and variances of columns are estimated that are not known exactly.
+SAMPLED = 20_000
 
-    # the blocks of rows; None in a copy or a saved model, which do not include the table on disk
-    source: RowBlocks | None
-    # row_counts, column_counts, column_means, column_variances, is_constant, feature_names: as in ``Entries``
-    row_counts: Index
-    column_counts: Index
+
+@dataclass(frozen=True, eq=False)
+class SummarisedTable(Table, Record):
+    """A table whose rows are elsewhere, with the statistics of its columns."""
+
+    source: Any  # where the rows are; None in a copy or a saved model, which do not include them
+    moments: ColumnMoments
+    # column_means, column_variances, feature_names: as in ``Entries``
     column_means: Values
     column_variances: Real
-    is_constant: npt.NDArray[np.bool_]
-    feature_names: tuple[str, ...] | None = field(default=None)
+    feature_names: tuple[str, ...] | None
 
     _rules: ClassVar = {
-        "row_counts": PositionArray("N", below="more than P"),
-        "column_counts": PositionArray("P", below="more than N"),
+        "moments": Instance(ColumnMoments, P="P"),
         "column_means": NumberArray("P", kinds="fc"),
         "column_variances": NumberArray("P", low=0),
-        "is_constant": NumberArray("P", kinds="b"),
         "feature_names": Maybe(Several(Word(), "P")),
     }
 
+    @classmethod
+    def _with_moments(cls, source: Any, moments: ColumnMoments, names: tuple[str, ...] | None, **others: Any) -> Self:
+        """The table, given the moments of its observed entries.
+
+        Where others are known in part, means and variances are those of a sample of the rows (``Entries.moments``).
+        """
+        means, inexact = moments.means.astype(np.dtype(moments.dtype)), moments.inexact
+        table = cls(source, moments, means, moments.variances, names, **others)
+        if not inexact.any():
+            return table
+        random = np.random.default_rng(0)
+        rows = np.sort(random.choice(table.n_seen, min(table.n_seen, SAMPLED), replace=False))
+        own, variances = table.take_seen(rows).dense().moments()
+        return replace(
+            table,
+            column_means=np.where(inexact, own, means).astype(means.dtype),
+            column_variances=np.where(inexact, variances, moments.variances),
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.moments.n_rows, len(self.moments.counts)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.moments.dtype)
+
+    @property
+    def n_seen(self) -> int:
+        return self.moments.n_seen
+
+    @property
+    def column_counts(self) -> Index:
+        return self.moments.counts + self.moments.between
+
+    @property
+    def is_constant(self) -> Mask:
+        return np.where(self.moments.between > 0, self.column_variances == 0, self.moments.is_constant)
+
+    def _selected(self, rows: Index, select: Callable[[Index], Sequence[Entries]]) -> Entries:
+        """Rows in any order, given what finds them in increasing order, in pieces."""
+        check_fits("the selection of rows", (len(rows), self.shape[1]), self.dtype.itemsize + 1)
+        none = Entries(np.zeros((0, self.shape[1]), self.dtype), np.zeros((0, self.shape[1]), bool), self.feature_names)
+        if self.moments.between.any():
+            ends = np.zeros(none.shape)
+            none = BoundedEntries(none.values, none.mask, none.feature_names, low=ends, high=ends)
+        order = np.argsort(rows, kind="stable")
+        found = stacked([none, *select(rows[order])])
+        return found if (np.diff(order) > 0).all() else found.take(np.argsort(order))
+
+    @property
+    def _there(self) -> Any:
+        if self.source is None:
+            raise InputError("saved and copied models do not include their table on disk, or of Dask: pass it again")
+        return self.source
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "source": None}
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedEntries(SummarisedTable):
+    """A table that stays on disk; its rows are read in blocks (``RowBlocks``) when they are needed."""
+
+    row_counts: Index  # as in ``Entries``
+
+    _rules: ClassVar = SummarisedTable._rules | {"row_counts": NumberArray("N", kinds="iu", low=0)}
+
     def _agree(self, dims: Dims) -> None:
-        dims["more than P"], dims["more than N"] = dims["P"] + 1, dims["N"] + 1
+        bind(dims, "N", self.moments.n_rows, "StreamedEntries.moments")
 
     @classmethod
     def of(cls, source: RowBlocks) -> StreamedEntries:
@@ -251,45 +335,26 @@ class StreamedEntries(Table, Record):
             names = block.feature_names
             row_counts.append(block.row_counts)
         assert moments is not None, "a table on disk has at least one block of rows"
-        return cls(
-            source,
-            np.concatenate(row_counts),
-            moments.counts,
-            moments.table_means,
-            moments.variances,
-            moments.is_constant,
-            names,
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.row_counts), len(self.column_counts)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.column_means.dtype
+        return cls._with_moments(source, moments, names, row_counts=np.concatenate(row_counts))
 
     def parts(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks."""
-        if self.source is None:
-            raise InputError("saved and copied models do not include their table on disk: pass the table again")
-        return self.source.blocks()
+        yield from self._there.blocks()
 
     def take(self, rows: Index) -> Entries:
-        """Select rows, given in increasing order, in one pass over the table."""
-        check_fits("the selection of rows", (len(rows), self.shape[1]), self.dtype.itemsize + 1)
-        pieces, begin = [], 0
-        for part in self.parts():
-            end = begin + part.shape[0]
-            wanted = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)]
-            pieces.append(part.take(wanted - begin))
-            begin = end
-        values, mask = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("values", "mask"))
-        return Entries(values, mask, self.feature_names)
+        """Select rows, in one pass over the table."""
+
+        def pieces(rows: Index) -> list[Entries]:
+            found, begin = [], 0
+            for part in self.parts():
+                end = begin + part.shape[0]
+                wanted = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)]
+                found.append(part.take(wanted - begin))
+                begin = end
+            return found
+
+        return self._selected(rows, pieces)
 
     def dense(self) -> Entries:
         """Read all rows; raises MemoryError if they do not fit."""
         return self.take(np.arange(self.shape[0]))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "source": None}

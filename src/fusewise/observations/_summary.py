@@ -14,12 +14,13 @@ import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Mask, Values, splitmix64
+from fusewise.kernels import Index, Mask, Real, Values, splitmix64
+from fusewise.observations._bounded import BoundedEntries, stacked
 from fusewise.observations._conversion import DataWarning
 from fusewise.observations._entries import Entries, wide
 from fusewise.observations._streamed import ColumnMoments
@@ -38,9 +39,8 @@ class RowSample(Record):
     size: int  # largest number of rows
     seed: int  # seed of the priorities
     n_rows: int  # rows of the stream so far, with or without observed entries
-    # values, mask, priorities: the rows kept, in increasing order of their priorities
-    values: Values
-    mask: Mask
+    # rows, priorities: the rows kept, in increasing order of their priorities
+    rows: Entries
     priorities: Hashes
     known: npt.NDArray[np.uint8]  # the Bloom filter of the rows that have come
 
@@ -48,8 +48,7 @@ class RowSample(Record):
         "size": Number(low=1, whole=True),
         "seed": Number(low=0, whole=True),
         "n_rows": Number(low=0, whole=True),
-        "values": NumberArray("kept", "P", kinds="fc"),
-        "mask": NumberArray("kept", "P", kinds="b"),
+        "rows": Instance(Entries, N="kept", P="P"),
         "priorities": NumberArray("kept", kinds="u"),
         "known": NumberArray(str(FILTER_BITS // 8), kinds="u"),
     }
@@ -57,9 +56,8 @@ class RowSample(Record):
     @classmethod
     def empty(cls, size: int, seed: int, n_columns: int) -> RowSample:
         """The sample before the first row."""
-        none = np.zeros((0, n_columns))
-        known = np.zeros(FILTER_BITS // 8, np.uint8)
-        return cls(size, seed, 0, none, none.astype(bool), np.zeros(0, np.uint64), known)
+        none = Entries(np.zeros((0, n_columns)), np.zeros((0, n_columns), bool))
+        return cls(size, seed, 0, none, np.zeros(0, np.uint64), np.zeros(FILTER_BITS // 8, np.uint8))
 
     def with_rows(self, rows: Entries, features: Sequence[str], shares: Mask) -> RowSample:
         """The sample after further rows, which have the same priorities under any order of the columns (`features`).
@@ -77,38 +75,48 @@ class RowSample(Record):
             new = new[priorities[new] < self.priorities[-1]]
         both = np.concatenate([self.priorities, priorities[new]])
         kept = np.argsort(both, kind="stable")[: self.size]
-        values, mask = (
-            np.concatenate([old, more[new]])[kept] for old, more in ((self.values, rows.values), (self.mask, rows.mask))
-        )
-        return replace(
-            self, n_rows=self.n_rows + rows.shape[0], values=values, mask=mask, priorities=both[kept], known=known
-        )
+        some = stacked([self.rows, rows.take(new)]).take(kept)
+        return replace(self, n_rows=self.n_rows + rows.shape[0], rows=some, priorities=both[kept], known=known)
 
-    def in_columns(self, features: Sequence[str], wanted: Sequence[str], same: Sequence[int]) -> RowSample:
+    def in_columns(self, places: Index, same: Index) -> RowSample:
         """The same rows with other columns: further levels of categories, which these rows do not have.
 
-        `same`: for each wanted column one that is observed in the same rows.
+        `places`: of each column the earlier position, or -1; `same`: a column that is observed in the same rows.
         """
-        place = {name: j for j, name in enumerate(features)}
-        values = np.zeros((len(self.values), len(wanted)), self.values.dtype)
-        for j, name in enumerate(wanted):
-            if name in place:
-                values[:, j] = self.values[:, place[name]]
-        return replace(self, values=values, mask=self.mask[:, list(same)])
+        rows = self.rows
+
+        def moved(part: Values, otherwise: float) -> Values:
+            return np.where(places >= 0, part[:, places], otherwise)
+
+        parts: dict[str, Any] = {"values": moved(rows.values, 0), "mask": rows.mask[:, same]}
+        if rows.variances is not None:
+            parts["variances"] = moved(rows.variances, 0)
+        if isinstance(rows, BoundedEntries):
+            parts |= {"low": moved(rows.low, -np.inf), "high": moved(rows.high, np.inf)}
+        return replace(self, rows=replace(rows, **parts))
 
 
 def _content(rows: Entries, features: Sequence[str], shares: Mask) -> Hashes:
-    """A number for the observed entries of each row: the sum over its columns of a hash of the name and the value."""
+    """A number for the entries of each row: the sum over its columns of a hash of the name and what is known."""
     found = np.zeros(rows.shape[0], np.uint64)
-    values = rows.values.astype(wide(rows.dtype)) + 0.0  # -0.0 is 0.0
+    values, inexact = rows.values.astype(wide(rows.dtype)), rows.inexact
     for j, name in enumerate(features):
-        key = np.uint64(int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little"))
-        seen = rows.mask[:, j] & (values[:, j] != 0) if shares[j] else rows.mask[:, j]
-        column = np.ascontiguousarray(values[:, j])
-        parts = [column] if column.dtype.kind == "f" else [column.real.copy(), column.imag.copy()]
-        for part in parts:
-            key = splitmix64(part.view(np.uint64) + key)
+        seed = np.uint64(int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little"))
+        seen = rows.mask[:, j] & (values[:, j] != 0) if shares[j] else rows.known[:, j]
+        column = values[:, j]
+        key = _hashed(seed, *([column] if column.dtype.kind == "f" else [column.real, column.imag]))
+        if inexact[j] and rows.variances is not None:
+            key = np.where(rows.variances[:, j] > 0, _hashed(key, rows.variances[:, j]), key)
+        if inexact[j] and isinstance(rows, BoundedEntries):
+            key = np.where(rows.bounded[:, j], _hashed(key, rows.low[:, j], rows.high[:, j]), key)
         found += np.where(seen, key, np.uint64(0))
+    return found
+
+
+def _hashed(key: Any, *columns: Real) -> Hashes:
+    for column in columns:
+        key = splitmix64((column + 0.0).view(np.uint64) + key)  # -0.0 is 0.0
+    found: Hashes = key
     return found
 
 
@@ -162,19 +170,20 @@ class StreamSummary(Record):
 
     def in_columns(self, features: Sequence[str], wanted: Sequence[str], same: Sequence[int]) -> StreamSummary:
         """The summary of the same rows with further levels of categories (see ``RowSample.in_columns``)."""
-        old, place = self.moments, {name: j for j, name in enumerate(features)}
-        known = np.array([place.get(name, -1) for name in wanted])
-        counts = old.counts[list(same)]
-        means, squares = (np.where(known >= 0, part[known], 0) for part in (old.means, old.squares))
-        some = ((known >= 0) | (counts > 0))[:, None]
-        low, high = (
-            np.where(known[:, None] >= 0, part[known], np.where(some, 0, part[list(same)]))
-            for part in (old.low, old.high)
-        )
-        moments = replace(old, counts=counts, means=means, squares=squares, low=low, high=high)
-        return StreamSummary(moments, self.sample.in_columns(features, wanted, same))
+        old, at = self.moments, np.array(same)
+        places = np.array([features.index(name) if name in features else -1 for name in wanted])
+        known = places >= 0
+        counts = old.counts[at]
+        of_old = ("means", "squares", "between", "inexact")
+        parts: dict[str, Any] = {name: np.where(known, getattr(old, name)[places], 0) for name in of_old}
+        some = (known | (counts > 0))[:, None]
+        for name in ("low", "high"):
+            part = getattr(old, name)
+            parts[name] = np.where(known[:, None], part[places], np.where(some, 0, part[at]))
+        moments = replace(old, counts=counts, **parts | {"inexact": parts["inexact"].astype(bool)})
+        return StreamSummary(moments, self.sample.in_columns(places, at))
 
     def table(self, names: tuple[str, ...] | None) -> Entries:
         """The sample as a table."""
-        values = self.sample.values.astype(np.dtype(self.moments.dtype))
-        return Entries(values, self.sample.mask, names)
+        rows = self.sample.rows
+        return replace(rows, values=rows.values.astype(np.dtype(self.moments.dtype)), feature_names=names)

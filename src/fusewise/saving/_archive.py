@@ -24,7 +24,7 @@ import fusewise
 from fusewise.kernels import Values
 from fusewise.support import written_whole
 
-FORMAT, VERSION = "fusewise-model", 4
+FORMAT, VERSION = "fusewise-model", 5
 
 MANIFEST, MODEL = "manifest.json", "model.json"
 

@@ -17,40 +17,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from fusewise.automatic import (
-    Alternative,
-    AxisMixture,
-    Choice,
-    Clusters,
-    ColumnMixture,
-    Evidence,
-    Hints,
-    LayeredEvidence,
-    MergeTree,
-    Mixture,
-    Powers,
-    Smooth,
-    Stability,
-    Units,
-)
+from fusewise import automatic, observations, subspace, tables
 from fusewise.fusion import FIDELITIES, PENALTIES, FusionPath, ObjectiveTerm, Solution
 from fusewise.kernels import Values
-from fusewise.observations import (
-    BoundedEntries,
-    ColumnMoments,
-    DaskBlocks,
-    DaskTable,
-    Entries,
-    RowBlocks,
-    RowSample,
-    SparseEntries,
-    StreamedEntries,
-    StreamSummary,
-    ValueRanges,
-)
-from fusewise.subspace import Subspace
+from fusewise.observations import DaskBlocks, RowBlocks
 from fusewise.support import verify
-from fusewise.tables import ColumnCode, FrameEncoder
 
 C = TypeVar("C", bound=type[Any])
 
@@ -61,9 +32,13 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    Alternative, AxisMixture, BoundedEntries, Choice, Clusters, ColumnCode, ColumnMixture, ColumnMoments, DaskTable,
-    Entries, Evidence, FrameEncoder, FusionPath, Hints, LayeredEvidence, MergeTree, Mixture, Powers, RowSample, Smooth,
-    Solution, SparseEntries, Stability, StreamSummary, StreamedEntries, Subspace, Units, ValueRanges,
+    FusionPath, Solution, subspace.Subspace, tables.ColumnCode, tables.FrameEncoder,
+    automatic.Alternative, automatic.AxisMixture, automatic.Choice, automatic.Clusters, automatic.ColumnMixture,
+    automatic.Evidence, automatic.Hints, automatic.LayeredEvidence, automatic.MergeTree, automatic.Mixture,
+    automatic.Powers, automatic.Smooth, automatic.Stability, automatic.Units,
+    observations.BoundedEntries, observations.ColumnMoments, observations.DaskTable, observations.Entries,
+    observations.RowSample, observations.SparseEntries, observations.StreamedEntries, observations.StreamSummary,
+    observations.ValueRanges,
 )  # fmt: skip
 
 #: Penalties and fidelities, saved by their parameters.
