@@ -235,6 +235,7 @@ def test_markers_of_one_column_leave_the_others(tmp_path):
     assert read.frame["age"].isna().tolist() == [False, False, True, False, False, False]
     assert read.frame["q1"].isna().tolist() == [True, False, False, True, False, False]
     assert read.frame["q2"].isna().tolist() == [False, True, False, False, False, False]
+    assert [column.categories for column in read.columns[1:]] == [("1", "2", "3")] * 2
 
 
 def test_patterns_name_columns(tmp_path):
