@@ -5,6 +5,7 @@ from fusewise.observations._checks import (
     LARGEST,
     as_objects,
     check_fits,
+    is_frame,
     is_missing,
     refuse_other_than_tables,
     refuse_tiny,

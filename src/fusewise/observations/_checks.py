@@ -155,3 +155,8 @@ def _from_objects(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise kind_of_error(
             f"{first_non_number(X)}: the table must be numeric; encode or drop that column ({error})"
         ) from error
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))

@@ -51,11 +51,6 @@ class Grid:
         return len(next(iter(self.written.values()), ()))
 
 
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
-
-
 def as_cells(values: Sequence[Any]) -> Cells:
     """A one-dimensional array of objects, even if the values are sequences."""
     array = np.empty(len(values), dtype=object)

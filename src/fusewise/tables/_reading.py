@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Floats
+from fusewise.observations import is_frame
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import grid_of_frame, read_binary, reader_of
 from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
@@ -25,7 +26,7 @@ from fusewise.tables._columns import (
     refuse_too_large,
 )
 from fusewise.tables._dates import FEATURE, MONTHS, feature, feature_names
-from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, is_frame, joined
+from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, joined
 from fusewise.tables._recognition import labels_column, names_column, row_names
 from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
 from fusewise.tables._text import read_text
