@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
-from fusewise.pairs import _expected as expected
+from fusewise.pairs import _neighbors as expected
 from fusewise.pairs import nearest_expected
 
 N, R = 60, 3
@@ -94,7 +94,7 @@ def test_nobody_is_near_a_place_nobody_knows():
 @pytest.mark.parametrize("hidden", [0.0, 1.0])
 def test_a_device_finds_the_same(hidden, monkeypatch):
     pytest.importorskip("torch")
-    from fusewise.pairs import _expected as device_expected
+    from fusewise.pairs import _neighbors as device_expected
 
     rng = np.random.default_rng(5)
     places, spreads = rng.normal(size=(200, R)), hidden * covariances(rng, 200, R, 0.5)

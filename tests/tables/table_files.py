@@ -117,6 +117,13 @@ SEPARATORS = {
     "a title above two columns": File("Prices\na;b\n1.5;10\n2.5;20\n;30\n", AB, note="left out: 'Prices'"),
     "a title with a comma": File("Prices, in euros\na,b,c\n1.5,10,1\n2.5,20,5\n,30,2\n", AB | {"c": [1, 5, 2]},
                                  note="left out: 'Prices in euros'"),
+    "titles and years, as of the World Bank": File(
+        '"Source","Indicators",\n\n"Updated","2024-01-01",\n\n"Land","2001","2002",\n"Chad",1.5,10,\n"Mali",2.5,20,\n"Peru",3.5,30,\n',
+        {"2001": [1.5, 2.5, 3.5], "2002": AB["b"]}, {"Land": "identifier", "column 4": "empty"}, note="left out: 'Source Indicators', 'Updated 2024-01-01'"),
+    "remarks below": File("a,b,c\n1.5,10,1\n2.5,20,5\n,30,2\n\nSource: me\nin 2024\n", AB | {"c": [1, 5, 2]},
+                          note="the lines below the table were left out: 'Source: me', 'in 2024'"),
+    "missing ones below": File("a,b,c\n1.5,10,1\n2.5,20,5\n,30,\n", AB | {"c": [1, 5, None]}),
+    "colons for missing": File("a,b\n1.5,10\n2.5,20\n:,30\n", AB),
     "a header with blank names": File(",a,,b\nr1,1.5,1,10\nr2,2.5,5,20\nr3,,2,30\n", {"a": AB["a"], "column 3": [1, 5, 2], "b": AB["b"]},
                                       {"": "identifier"}),
     "lines to skip": File("x,y\n1,2\n" + PLAIN, AB, options={"skip_rows": 2}),
@@ -141,6 +148,10 @@ SEPARATORS = {
     "no header, twice the same": File("1,0,1\n0,1,1\n1,1,0\n1,0,2\n0,1,3\n", {
         "column1": [True, False, True, True, False], "column2": [False, True, True, False, True], "column3": [1, 1, 0, 2, 3]},
         note="there is no header"),
+    "one column of numbers with a name of two words": File("house price\n1.5\n2.25\n4\n8\n", {"house price": [1.5, 2.25, 4, 8]}),
+    "no header, with words": File("1.5,p,10\n2.5,q,20\n,p,30\n4,q,40\n", {"column1": [1.5, 2.5, None, 4],
+        "column2": ["p", "q", "p", "q"], "column3": [10, 20, 30, 40]}, note="there is no header"),
+    "numbers in a header": File("gene,0.5,1\nA,1.5,10\nB,2.5,20\nC,,30\n", {"0.5": AB["a"], "1": AB["b"]}, {"gene": "identifier"}),
     "no header": File("1.5,10\n2.5,20\n,30\n", {"column1": AB["a"], "column2": AB["b"]}, note="there is no header"),
 }  # fmt: skip
 

@@ -41,6 +41,7 @@ NAMED = {
             "PID", "pid", "pupilNR", "distid", "schid", "idcode", "respid", "case_no", "PatientNo", "MRN", "SEQN",
             "barcode", "sku", "account", "customer", "customerID", "user_id", "Subject", "student number", "hhid",
             "caseid", "Order Nr", "serial no", "ID", "id2", "invoice_number", "patient", "uuid", "EAN", "person_code",
+            "caseno", "countrycode", "RowNumber", "receipt no", "Kundennummer", "index",
         )
     },
     "an id that repeats in a panel": ("idcode", in_groups(60, 1000), "identifier"),
@@ -56,6 +57,8 @@ NAMED = {
     "a count of the rows": ("Unnamed: 0", np.arange(N), "identifier"),
     "a count from behind": ("z", np.arange(N)[::-1], "identifier"),
     "a count with gaps": ("z", increasing(0, 3), "identifier"),
+    "a count that starts again": ("Unnamed: 0", np.tile(np.arange(60), 4), "identifier"),
+    "rows taken out of a longer table": ("Unnamed: 0", drawn(0, 4000), "identifier"),
     # what must stay
     "ages": ("age", drawn(18, 90), "number"),
     "ages in order": ("age", np.arange(N), "number"),
@@ -75,6 +78,12 @@ NAMED = {
     "lines of code": ("lines_of_code", drawn(20, 2000), "number"),
     "a balance of accounts": ("account_balance", shuffled(increasing(1, 90)), "number"),
     "prices of houses": ("house price", shuffled(increasing(100_000, 900)), "number"),
+    "nitrogen dioxide": ("NO2", drawn(5, 90), "number"),
+    "counts called number": ("platelet_no", drawn(150, 250), "number"),
+    "one of several sensors": ("sensor_1", drawn(500, 600), "number"),
+    "one of several sensors, all different": ("sensor 11", shuffled(increasing(500)), "number"),
+    "one of several answers": ("item14", drawn(1, 6), "ordered"),
+    "the duration of an id": ("id_duration", drawn(5, 90), "number"),
     "heart rates": ("pulse", drawn(40, 130), "number"),
     "values in any order": ("x", shuffled(increasing(5, 9)), "number"),
     "sizes of families, from zero": ("family", drawn(0, 8), "ordered"),
@@ -190,6 +199,7 @@ CODES = {
     "any number beyond a gap": ([*drawn(1, 6), *[12] * 10], 12),
     "99.9 among fractions": ([*(drawn(300, 420) / 10), *[99.9] * 8], 99.9),
     "a rare large count": ([*drawn(0, 6), 8], None),
+    "the tail of counts": ([*drawn(0, 5), 5, 5, 6, 7, 9], None),
     "values cut off at -1": ([*np.maximum(np.random.default_rng(8).normal(size=N).round(3), -1)], None),
     "a scale to nine": (drawn(1, 10), None),
     "a scale to ten": (drawn(0, 11), None),
@@ -225,6 +235,7 @@ def test_markers_of_one_column_leave_the_others(tmp_path):
     assert read.frame["age"].isna().tolist() == [False, False, True, False, False, False]
     assert read.frame["q1"].isna().tolist() == [True, False, False, True, False, False]
     assert read.frame["q2"].isna().tolist() == [False, True, False, False, False, False]
+    assert [column.categories for column in read.columns[1:]] == [("1", "2", "3")] * 2
 
 
 def test_patterns_name_columns(tmp_path):

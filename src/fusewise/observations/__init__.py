@@ -7,6 +7,7 @@ from fusewise.observations._checks import (
     as_objects,
     check_fits,
     is_dask,
+    is_frame,
     is_missing,
     numbered,
     refuse_other_than_tables,

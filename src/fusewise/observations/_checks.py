@@ -198,3 +198,8 @@ def as_counts(sample_weight: Any, X: Any) -> Index | None:
             "scale the weights so that they add up to the number of rows"
         )
     return None if (counts == 1).all() else counts.astype(np.intp)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars frame."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))

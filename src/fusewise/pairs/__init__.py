@@ -12,5 +12,4 @@ from fusewise.pairs._distances import (
     real_view,
     row_blocks,
 )
-from fusewise.pairs._expected import nearest_expected
-from fusewise.pairs._neighbors import NeighborPairs, SparseWeights
+from fusewise.pairs._neighbors import NeighborPairs, SparseWeights, nearest_expected

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fusewise.support import InputError, some_of
-from fusewise.tables._grid import Grid, as_cells, by_column, refuse_duplicates, titles_above
+from fusewise.tables._grid import Grid, as_cells, by_column, left_out, refuse_duplicates, remarks_below, titles_above
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode
 
@@ -139,14 +139,15 @@ def _excel(source: Source, sheet: str | int | None = None, skip_rows: int = 0) -
     else:
         name = _sheet(source, names, asked)
         rows = _rows_of(source, book[name])
-    rows = list(filter(None, rows[skip_rows:]))
+    numbered = [(line, row) for line, row in enumerate(rows) if line >= skip_rows and row]
+    rows = [row for _, row in numbered]
     if not rows:
         raise InputError(f"{source.name!r}: the sheet {name!r} is empty")
     above = 0 if skip_rows else titles_above(rows)
-    titles = [" ".join(str(cell) for cell in row if cell is not None) for row in rows[:above]]
-    notes = [f"the rows above the header were left out: {some_of(list(map(repr, titles)), 3)}"] * (above > 0)
-    width = max(map(len, rows[above:]))
-    full = [row + [None] * (width - len(row)) for row in rows[above:]]
+    end = len(rows) - remarks_below(numbered, len(rows[above]))
+    notes = left_out(rows[:above], "rows above the header") + left_out(rows[end:], "rows below the table")
+    width = max(map(len, rows[above:end]))
+    full = [row + [None] * (width - len(row)) for row in rows[above:end]]
     # Columns without any cell, and those that only a title reached into, are no columns.
     kept = [k for k in range(width) if any(row[k] is not None for row in full)]
     header, *body = [[row[k] for k in kept] for row in full]

@@ -17,8 +17,8 @@ from fusewise.tables._grid import Cells, as_cells
 
 #: Markers of a missing value, including spreadsheet errors; case and surrounding spaces are ignored.
 MARKERS = frozenset(
-    {"", "na", "n/a", "n.a.", "nan", "nat", "null", "(null)", "none", "nil", "?", "-", "--", "---", ".", "..", "<na>",
-     "\\n", "#n/a", "#n/a n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#num!", "#name?"}
+    {"", "na", "n/a", "n.a.", "nan", "nat", "null", "(null)", "none", "nil", "?", "-", "--", "---", ".", "..", ":",
+     "<na>", "\\n", "#n/a", "#n/a n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#num!", "#name?"}
 )  # fmt: skip
 
 #: Markers that are words, and therefore more likely to be categories.

@@ -329,7 +329,8 @@ def _how_odd(value: float, count: int, others: Floats, counts: Any) -> str | Non
     if far or (value < 0 <= low and len(others) >= 5):
         return "far outside the other values"
     steps, scale = np.diff(others), low in (0, 1) and len(others) < MOST_ANSWERS
-    if scale and (steps == 1).all() and away > 1 and counts.sum() >= ROWS_EACH * len(others):
+    common = max(count, counts[-1]) >= PILE  # not the tail of counts
+    if scale and common and (steps == 1).all() and away > 1 and counts.sum() >= ROWS_EACH * len(others):
         return "beyond a gap in the scale of the other values"
     near = counts[-5:] if value > high else counts[:5]
     piled = count >= PILE and count >= TIMES_NEIGHBOURS * near.mean() and not value < low < 0

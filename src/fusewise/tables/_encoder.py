@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Floats
-from fusewise.observations import DataWarning
+from fusewise.observations import DataWarning, is_frame
 from fusewise.support import Instance, Record, Several, counted, some_of
 from fusewise.tables._codes import (
     MOST_LEVELS,
@@ -29,7 +29,6 @@ from fusewise.tables._codes import (
     numbers_of,
     rebuilt,
 )
-from fusewise.tables._grid import is_frame
 from fusewise.tables._reading import Reading
 from fusewise.tables._recognition import number_role
 

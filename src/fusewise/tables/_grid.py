@@ -20,6 +20,8 @@ Cells = npt.NDArray[np.object_]
 #: Rows among which the header is looked for.
 MOST_LOOKED_AT = 100
 
+YEAR = re.compile(r"(18|19|20)\d\d")
+
 #: The formats that can be read, for messages.
 READABLE = "a table: CSV, TSV, Parquet, Feather/Arrow, Excel, Stata, SPSS, SAS, JSON lines or SQLite"
 
@@ -47,11 +49,6 @@ class Grid:
     def n_rows(self) -> int:
         """Number of rows below the header."""
         return len(next(iter(self.written.values()), ()))
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars frame."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
 
 
 def as_cells(values: Sequence[Any]) -> Cells:
@@ -97,8 +94,33 @@ def titles_above(rows: Sequence[Sequence[Any]]) -> int:
     return 0 if data or usual < 2 or above == len(rows) - 1 else above
 
 
+def remarks_below(numbered: Sequence[tuple[int, Sequence[Any]]], width: int) -> int:
+    """Number of the last rows that are remarks, such as a source: below a blank row, with less than half of the cells.
+
+    Rows come with the numbers of their lines.
+    """
+    found = 0
+    for k in range(len(numbered) - 1, 0, -1):
+        line, row = numbered[k]
+        if 2 * sum(cell is not None and str(cell).strip() != "" for cell in row) >= width:
+            break
+        if line > numbered[k - 1][0] + 1:
+            found = len(numbered) - k
+    return found
+
+
+def left_out(rows: Sequence[Sequence[Any]], what: str) -> list[str]:
+    """A note on lines that are not part of the table."""
+    texts = [
+        repr(" ".join(str(cell).strip() for cell in row if cell is not None and str(cell).strip())) for row in rows
+    ]
+    return [f"the {what} were left out: {some_of(texts, 3)}"] if texts else []
+
+
 def _numbers_in(row: Sequence[Any]) -> list[str]:
-    return [str(cell).strip() for cell in row if re.fullmatch(r"[-+]?\d+([.,]\d+)?", str(cell).strip())]
+    """The numbers of a row other than years, which may be names of columns."""
+    cells = (str(cell).strip() for cell in row)
+    return [cell for cell in cells if re.fullmatch(r"[-+]?\d+([.,]\d+)?", cell) and not YEAR.fullmatch(cell)]
 
 
 def refuse_duplicates(source: str, names: list[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Floats
+from fusewise.observations import is_frame
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import grid_of_frame, read_binary, reader_of
 from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
@@ -25,7 +26,7 @@ from fusewise.tables._columns import (
     refuse_too_large,
 )
 from fusewise.tables._dates import FEATURE, MONTHS, feature, feature_names
-from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, is_frame, joined
+from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, joined
 from fusewise.tables._recognition import labels_column, names_column, row_names
 from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
 from fusewise.tables._text import read_text
@@ -63,7 +64,9 @@ def as_spec(name: str, kind: str | Sequence[Any]) -> ColumnSpec:
     return ColumnSpec(Kind(kind))
 
 
-def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpec]:
+def specs_of(
+    grid: Grid, kinds: Mapping[str, ColumnSpec], missing: Mapping[str, tuple[str, ...]]
+) -> dict[str, ColumnSpec]:
     """Specifications of columns by the user, or else by the file (ordered columns)."""
     told = {name: ColumnSpec(Kind.ORDERED, tuple(levels)) for name, levels in grid.levels.items()}
     told |= {name: ColumnSpec(Kind.CATEGORY) for name in grid.categories}
@@ -72,13 +75,13 @@ def specs_of(grid: Grid, kinds: Mapping[str, ColumnSpec]) -> dict[str, ColumnSpe
             if spec.kind != Kind.ORDERED or spec.levels:
                 told[name] = spec
             elif name not in grid.levels:
-                told[name] = ColumnSpec(Kind.ORDERED, _numeric_levels(name, grid))
+                told[name] = ColumnSpec(Kind.ORDERED, _numeric_levels(name, grid.written[name], missing[name]))
     return told
 
 
-def _numeric_levels(name: str, grid: Grid) -> tuple[Any, ...]:
+def _numeric_levels(name: str, written: Cells, missing: tuple[str, ...]) -> tuple[Any, ...]:
     """The levels of an ordered column, which must be numbers if they were not given."""
-    levels = {level_key(cell) for cell in unmark(grid.written[name]).cells if cell is not None}
+    levels = {level_key(cell) for cell in unmark(written, missing).cells if cell is not None}
     try:
         return tuple(sorted(levels, key=float))
     except ValueError:
@@ -369,11 +372,11 @@ class _Decisions:
 
     @classmethod
     def of(cls, grid: Grid, asked: ReadOptions) -> _Decisions:
-        told, left = specs_of(grid, asked.kinds), left_out_of(grid, asked)
         missing = {name: tuple(asked.missing) for name in grid.written}
         for where, markers in asked.missing_in.items():
             for name in find_columns(grid.written, where, "missing (--missing)"):
                 missing[name] += tuple(markers)
+        told, left = specs_of(grid, asked.kinds, missing), left_out_of(grid, asked)
         drafts, voting = {}, {}
         for name, written in grid.written.items():
             spec = told.get(name, ColumnSpec(Kind.NUMBER))  # what is undecided says how decimals are written, too

@@ -5,7 +5,10 @@ if the values alone can hardly be anything else:
 
 1. The name has a word for an identifier (id, MRN, SKU, barcode, ..., or a word that ends in "id" and is no common
    word), a word for a number after one for a thing (case_no, PatientNo), or only words for things (customer, school).
-2. The values count the rows, or all have ten digits or more.
+2. The name ends in such a word ("receipt no"), and nearly all values differ.
+3. The values count the rows, or the name says so (Unnamed: 0), or all have ten digits or more.
+
+A thing with a number (sensor 1, item 14) is one of several measurements of like things.
 
 Numbers that name a few groups, each of several rows, are categories; all others of that sort are not used.
 """
@@ -30,7 +33,8 @@ def _words(text: str) -> frozenset[str]:
 #: Words that name an identifier, as the last of a column's name.
 IDENTIFIERS = _words(
     "id ids uid uuid guid identifier idcode idno idnr idnum idx mrn seqn sku barcode ean upc gtin isbn issn ssn imei "
-    "iban vin pk hash doi fips naics zip zipcode postcode plz postleitzahl phone telephone mobile cellphone fax telefon"
+    "iban vin pk hash doi fips naics zip zipcode postcode plz postleitzahl phone telephone mobile cellphone fax "
+    "telefon npi gvkey permno cedula dni siren siret lsoa msoa cbsa accession entrez"
 )
 #: Words that end in "id" and do not mean an identifier; words in -oid (thyroid, steroid) do not, either.
 COMMON_WORDS = _words(
@@ -43,23 +47,28 @@ COMMON_WORDS = _words(
 NUMBER_WORDS = _words("no nr nbr num number nummer numero key index ref")
 #: Things that people number; a column of whole numbers with such a name says which one, not how many (plurals do).
 THINGS = _words(
-    "account animal branch cage case center centre class classroom client clinic clinician community company contract "
-    "country county customer department dept device dist district doctor driver employee employer enumerator family "
-    "farm firm flight herd hospital house household individual interviewer invoice item judge litter machine member "
-    "municipality neighborhood neighbourhood nurse observation observer operator order panelist parcel participant "
-    "passenger passport patient person physician player plot policy precinct product province psu pupil rater record "
-    "region respondent rower sample sampleunit school sensor serial shipment shop site specimen state station store "
-    "strata stratum student subj subject supplier surgeon teacher team technician ticket tract transaction unit user "
-    "vehicle vendor village voter ward worker zone"
+    "account animal batch branch cage case center centre class classroom client clinic clinician community company "
+    "contract country county customer department dept device dist district doctor driver emp employee employer "
+    "enumerator family farm firm flight herd hospital house household individual interviewer invoice item judge "
+    "litter machine member municipality neighborhood neighbourhood nurse observation observer operator order panelist "
+    "parcel participant passenger passport patient pers person physician plate player plot policy precinct product "
+    "province psu pupil rater record region respondent rower sample sampleunit school sensor serial shipment shop "
+    "site specimen state station store strata stratum student subj subject supplier surgeon teacher team technician "
+    "ticket tract transaction unit user vehicle vendor village voter ward worker zone"
 )
+#: The number of a thing in one word: caseno, subjno, countrycode.
+COMPOUND = re.compile(rf"\b({'|'.join(sorted(THINGS))})(no|nr|num|number|code)$", re.I)
 #: Words of measurements, whose values may count the rows or have many digits: years, populations, amounts.
 MEASURES = _words(
     "age amount area balance budget bytes capacity cost count counts distance dollars duration elevation eur euros "
     "gdp gnp height income length likes pay plays pop population price profit rank revenue salary sales score size "
     "spend spent sum total turnover usd value views volume wage weight worth year years yr"
 )
+#: Names of columns of numbers that name things if nearly all differ: "receipt no", but also "platelets no".
+NUMBERED = re.compile(r"\b(no|nr|num)$|^index$")
 #: The columns that may name the rows, beside those recognised as identifiers.
-ROW_NAMES = re.compile(r"|index|unnamed: 0|rows?|samples?|rownames?|(.* )?names?")
+COUNTS_ROWS = re.compile(r"|unnamed: 0|rows?|rownames?|row[ _]?(number|nr|no)")
+ROW_NAMES = re.compile(rf"{COUNTS_ROWS.pattern}|index|samples?|(.* )?names?")
 LABELS = re.compile(r"labels?|class(es)?|target|species|clusters?|cultivar|diagnosis|truth|ground[ _-]?truth")
 CODE = re.compile(r"0\d+")
 DIGITS = re.compile(r"\d+")
@@ -87,7 +96,7 @@ Role = tuple[Literal["identifier", "category"], str]
 def words_of(name: str) -> str:
     """A column's name in lower case, its parts separated by single spaces: zipCode, ZIP_CODE -> zip code."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)", " ", name)
-    return re.sub(r"[\s_.\-/:#]+", " ", parted).strip().lower()
+    return re.sub(r"[\s_.\-/:#]+", " ", COMPOUND.sub(r"\1 \2", parted)).strip().lower()
 
 
 def are_groups(distinct: int, seen: int) -> bool:
@@ -98,17 +107,17 @@ def are_groups(distinct: int, seen: int) -> bool:
 
 def names_something(name: str) -> bool:
     """Whether a column has the name of an identifier or of things that are numbered (rule 1 above)."""
-    words = [word for word in words_of(name).split() if not word.isdecimal()]
-    if not words:
-        return False
-    *before, last = words
-    ends_in_id = last.endswith("id") and not last.endswith("oid") and last not in COMMON_WORDS
-    if words[0] == "id" or last in IDENTIFIERS or ends_in_id or last in ("no", "nr"):
+    words = words_of(name).split()
+    *before, last = [word for word in words if not word.isdecimal()] or [""]
+    if last in IDENTIFIERS or (words[:1] == ["id"] and last not in MEASURES) or last.endswith("nummer"):
         return True
+    if last.endswith("id") and not last.endswith("oid") and last not in COMMON_WORDS:
+        return True
+    if words[-1:] != [last]:
+        return False
     if last == "code":
         return before[-1:] != ["of"]
-    numbered = last in NUMBER_WORDS and any(word in THINGS for word in before[-1:])
-    return numbered or all(word in THINGS for word in words)
+    return all(word in THINGS for word in words) or (last in NUMBER_WORDS and bool(THINGS.intersection(before[-1:])))
 
 
 def is_called_class(name: str) -> bool:
@@ -133,6 +142,10 @@ def number_role(name: str, values: Floats, n_rows: int) -> Role | None:
         return _role("whole numbers", ", recognised by the name of the column", distinct, len(seen), groups=groups)
     if MEASURES.intersection(words_of(name).split()):
         return None
+    if COUNTS_ROWS.fullmatch(name.lower()):
+        return "identifier", "row numbers, recognised by the name of the column"
+    if NUMBERED.search(words_of(name)) and not groups and distinct >= NEARLY_ALL * len(seen):
+        return _role("whole numbers", ", recognised by the name of the column", distinct, len(seen), groups=False)
     steps = np.diff(seen)
     monotone = (steps > 0).all() or (steps < 0).all()
     if len(seen) >= LEAST_COUNTED and monotone and np.ptp(seen) < MOST_SKIPPED * whole_table:

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from fusewise.support import InputError, counted, some_of
-from fusewise.tables._grid import READABLE, Grid, by_column, titles_above
+from fusewise.support import InputError, counted
+from fusewise.tables._grid import READABLE, Grid, by_column, left_out, remarks_below, titles_above
 from fusewise.tables._sources import Source
 
 SEPARATORS = ",;\t|"
@@ -54,11 +54,12 @@ def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, commen
             raise InputError(f"sep (--sep) {sep!r}: expected one character, such as ',', ';', '|' or 'tab'")
     numbered = _numbered_records(source.name, text, separator)
     above = 0 if skip_rows else titles_above([row for _, row in numbered])
-    titles = [repr(" ".join(cell.strip() for cell in row if cell.strip())) for _, row in numbered[:above]]
-    left_out = [f"the lines above the header were left out: {some_of(titles, 3)}"] * (above > 0)
-    header, rows, more = _split(source.name, numbered[above:], separator)
+    end = len(numbered) - remarks_below(numbered, len(numbered[above][1]))
+    remarks += left_out([row for _, row in numbered[:above]], "lines above the header")
+    remarks += left_out([row for _, row in numbered[end:]], "lines below the table")
+    header, rows, more = _split(source.name, numbered[above:end], separator)
     written, renamed = by_column(header, rows)
-    return Grid(written, separator, notes=[*notes, *remarks, *left_out, *more, *renamed])
+    return Grid(written, separator, notes=[*notes, *remarks, *more, *renamed])
 
 
 def _blanked(text: str, which: set[int]) -> str:
@@ -119,7 +120,7 @@ def decode(source: Source) -> tuple[str, list[str]]:
         notes.append(f"not UTF-8 ({where}): read as {read_as}; save it as UTF-8 if characters look wrong")
     if re.search(r"[\x00-\x08\x0e-\x1f]", text):
         raise InputError(f"{source.name!r} is not a text table (it contains binary data): expected {READABLE}")
-    kind = {"{": "JSON", "[": "JSON", "<": "HTML or XML"}.get(text.lstrip()[:1])
+    kind = {"{": "JSON", "[": "JSON", "<": "HTML or XML", "@": "ARFF"}.get(text.lstrip()[:1])
     if kind and source.suffix not in JSON_SUFFIXES:
         raise InputError(f"{source.name!r} looks like {kind}: expected {READABLE}")
     return text, notes
@@ -172,6 +173,8 @@ def _is_spaced(text: str) -> bool:
         return False
     body = rows[1 + above :]
     if len(body) < 2 or len(body[0]) < 2 or len({len(row) for row in body}) > 1:
+        return False
+    if not all(any(cells) for cells in zip(*body, strict=True)):  # one column, with a name of two words
         return False
     return any(all(_is_number(row[k]) or row[k] in ("", ".", "NA") for row in body) for k in range(len(body[0])))
 
@@ -247,8 +250,13 @@ def _header(numbered: Numbered) -> tuple[list[str], Numbered, list[str]]:
         note = "rows have one more field than the header: the first column is taken as row names"
         return ["", *header], body, [note]
     numbers = [NUMBER.fullmatch(name) for name in header]
-    # Different integers alone may be years or codes.
-    if all(numbers) and (any(number and number[1] for number in numbers) or len(set(header)) < len(header)):
-        note = "the first line contains numbers, so there is no header: columns are named column1, column2, ..."
+    # Different integers may be years or codes; a word that occurs again below it is a value.
+    if all(numbers):
+        data = any(number and number[1] for number in numbers) or len(set(header)) < len(header)
+    else:
+        words = [k for k, name in enumerate(header) if name and not numbers[k]]
+        data = any(numbers) and any(row[k].strip() == header[k] for _, row in body for k in words if len(row) > k)
+    if data:
+        note = "the first line contains values, so there is no header: columns are named column1, column2, ..."
         return [f"column{k + 1}" for k in range(len(header))], numbered, [note]
     return header, body, []
