@@ -8,6 +8,8 @@ import pytest
 
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.penalties import H1
+from fusewise.views._columns import TableColumn
+from fusewise.views._rules import judged, search
 
 AGAINST = re.compile(r"\((?:median )?(.+?) against (.+?) elsewhere\)")
 
@@ -239,3 +241,35 @@ def test_clusters_that_differ_in_the_same_way_have_different_names():
     described = FusionClustering(n_clusters=4).fit(frame.apply(np.log)).describe()
     names = [cluster.name for cluster in described.clusters]
     assert len(set(names)) == 4, names
+
+
+def test_entries_below_a_limit_are_said_to_be_below_it():
+    """Two thirds of a group are below the limit of detection: its median is, and the values above it are not it."""
+    rng = np.random.default_rng(9)
+    frame = two_groups(iron=(rng.uniform(0, 3, 60), rng.uniform(2, 6, 60))).drop(columns=["b", "c"])
+    upper = np.where((frame < 2) & (frame.columns == "iron"), 2.0, np.nan)
+    model = FusionClustering(n_clusters=2).fit(frame.mask(upper == 2.0), upper=upper)
+    described = model.describe()
+    group = described.clusters[model.labels_[0]]
+    contrast = next(c for c in described.contrasts.clusters[group.cluster] if c.name == "iron")
+    high = frame["iron"][model.labels_ != group.cluster].median()
+    assert any(said.startswith("lower iron (median below 2 against") for said in group.traits), group.traits
+    assert contrast.inside.median == 2.0
+    assert contrast.outside.median == pytest.approx(high)
+    assert "exact" not in repr(described)
+
+
+def test_a_value_that_nothing_is_below_is_said_itself():
+    """Rain = 0, and not rain ≤ 0; a rule says month = 1, and 35 ≤ wind ≤ 60 instead of two conditions."""
+    rng = np.random.default_rng(1)
+    wet, dry = (np.where(rng.random(60) < share, rng.gamma(2.0, 5.0, 60), 0.0) for share in (0.48, 0.0))
+    cluster, described = of_first(two_groups(rain=(wet, dry)).drop(columns="c"))
+    other = described.clusters[1 - cluster.cluster]
+    assert any(said.startswith("more often rain = 0 (100% against") for said in other.traits), other.traits
+    columns = [TableColumn("wind", "number", np.repeat([10.0, 35.0, 60.0, 90.0], 20))]
+    middle = np.repeat([False, True, True, False], 20)
+    assert judged(0, search(columns, middle), columns, middle).text == "35 ≤ wind ≤ 60"
+    lowest = search(columns, np.repeat([True, False, False, False], 20))
+    assert [str(condition) for condition in lowest] == ["wind = 10"]
+    levels = [TableColumn("size", "ordered", np.repeat([0.0, 1, 2, 3], 20), levels=("XS", "S", "M", "L"))]
+    assert [str(condition) for condition in search(levels, middle)] == ["size from S to M"]

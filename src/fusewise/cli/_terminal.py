@@ -125,7 +125,7 @@ def picture(found: Findings, console: Console) -> list[Text]:
     lines = [_line(dots[row], clusters[row], coloured=coloured) for row in range(inside[0], inside[-1] + 1)]
     shares = " and ".join(f"{share:.0%}" for share in found.plane.shares)
     caption = f"first two principal components{found.plane.of_what} ({shares} of the variance)"
-    return [*lines, _legend(found, coloured), Text(caption, "dim")]
+    return [*lines, *_legend(found, width, coloured=coloured), Text(caption, "dim")]
 
 
 def in_colour(console: Console) -> bool:
@@ -173,12 +173,15 @@ def sign(cluster: int) -> str:
     return "." if cluster < 0 else SIGNS[cluster] if cluster < len(SIGNS) else "+"
 
 
-def _legend(found: Findings, coloured: bool) -> Text:
-    outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
-    line = Text()
-    for cluster, size in [*enumerate(found.sizes), *([(-1, outliers)] if outliers else [])]:
-        name = "outliers" if cluster < 0 else f"cluster {cluster}"
-        line.append("● " if coloured else f"{sign(cluster)} ", colour(cluster) if coloured else "")
-        line.append(f"{name}: {size:,}   ")
-    line.rstrip()
-    return line
+def _legend(found: Findings, width: int, *, coloured: bool) -> list[Text]:
+    """The sign, name and size of each cluster, in lines of at most `width` characters."""
+    lines = [Text()]
+    for cluster, size in [*enumerate(found.sizes), *([(-1, found.n_outliers)] if found.n_outliers else [])]:
+        mark = ("● " if coloured else f"{sign(cluster)} ", colour(cluster) if coloured else "")
+        entry = Text.assemble(mark, f"{'outliers' if cluster < 0 else f'cluster {cluster}'}: {size:,}   ")
+        if lines[-1] and len(lines[-1]) + len(entry.plain.rstrip()) > width:
+            lines.append(Text())
+        lines[-1].append_text(entry)
+    for line in lines:
+        line.rstrip()
+    return lines

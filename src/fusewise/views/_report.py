@@ -41,7 +41,8 @@ def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
     inside, outside = contrast.inside, contrast.outside
     values, mean, center = ["–", "–"], "–", "–"
     if column.scaled:
-        values, mean = words.value_words(column, inside.median, outside.median), readable(inside.mean)
+        values = words.value_words(column, inside.median, outside.median)
+        mean = "–" if column.within else readable(inside.mean)
         center = readable(contrast.center[0]) if len(contrast.center) == 1 else "–"
     elif effect is not None:
         values = [f"{contrast.level}: {effect.parts[0]:.0%}", f"{effect.parts[1]:.0%}"]

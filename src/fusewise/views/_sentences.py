@@ -140,6 +140,7 @@ def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
     """A difference in words; None if no numbers can be printed that differ."""
     if not column.scaled:
         return _level_trait(contrast)
+    column = column.placed()
     inside, outside, name = contrast.inside, contrast.outside, contrast.name
     assert contrast.effect is not None
     delta = contrast.effect.value
@@ -150,13 +151,20 @@ def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
         return Trait(name, words, f"{name} {sign} {here}", f"{much} {name}")
     if inside.within - outside.within > contrast.separation:
         low, high = value_words(column, inside.low, inside.high)
-        which = f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
+        which = _equal(name, low) if low == high else f"{name} from {low} to {high}"
         return _share_trait(name, which, (inside.within, outside.within), which)
     limit = str(column.levels[int(contrast.limit)]) if column.levels else limit_word(contrast.limit)
     above = inside.above > outside.above
     which = f"{name} {'>' if above else '≤'} {limit}"
+    beyond = column.values[column.seen & ((column.values > contrast.limit) == above)]
+    if (beyond == beyond[0]).all():  # "= 0" says more than "≤ 0" if nothing is below
+        which = _equal(name, value_words(column, beyond[0])[0])
     shares = (inside.above, outside.above) if above else (1 - inside.above, 1 - outside.above)
     return _share_trait(name, which, shares, which)
+
+
+def _equal(name: str, word: str) -> str:
+    return f"{name} {word}" if word.startswith(("below ", "above ")) else f"{name} = {word}"
 
 
 def _level_trait(contrast: Contrast) -> Trait | None:
@@ -179,9 +187,8 @@ def _missing(contrast: Contrast, column: TableColumn) -> Trait | None:
     if effect is None or abs(effect.value) < LEAST_MISSING or effect.low <= 0 <= effect.high:
         return None
     p, q, name = contrast.inside.missing, contrast.outside.missing, contrast.name
-    if column.bounded:
-        return _share_trait(name, f"{name} without an exact value", (p, q), f"{name} {'in' if p > q else ''}exact")
-    return _share_trait(name, f"missing {name}", (p, q), f"{name} {'missing' if p > q else 'known'}")
+    which = f"missing {name}" if column.unseen == "missing" else f"{name} {column.unseen}"
+    return _share_trait(name, which, (p, q), f"{name} {column.unseen if p > q else 'known'}")
 
 
 def _share_trait(column: str, which: str, shares: tuple[float, float], name: str) -> Trait | None:
@@ -205,7 +212,8 @@ def value_words(column: TableColumn, *values: float) -> list[str]:
     if column.levels:
         return [str(column.levels[int(np.floor(value))]) if np.isfinite(value) else "–" for value in values]
     texts = readable_apart(values)
-    return texts if max(map(len, texts)) <= MOST_DIGITS else [readable(value) for value in values]
+    texts = texts if max(map(len, texts)) <= MOST_DIGITS else [readable(value) for value in values]
+    return [column.beyond(value) or text for value, text in zip(values, texts, strict=True)]
 
 
 def headline(found: Findings) -> str:
@@ -444,22 +452,28 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     """Sentences on whether missingness depends on the cluster."""
     if found.seen.all():
         return ["No values are missing."]
+    half = [(column, int(np.count_nonzero(column.bounded))) for column in found.columns if column.bounded.any()]
+    said = []
+    if half:
+        each = [f"{column.name} ({counted(n, 'value')} {column.within})" for column, n in half]
+        said = [f"Counted as missing here, but known in part: {some_of(each, NAMED)}."]
     if found.n_clusters < 2:
-        return ["Missing values can be compared only between two or more clusters."]
+        return [*said, "Missing values can be compared only between two or more clusters."]
     tested, differing = int(np.count_nonzero(~np.isnan(missing.p_values))), missing.differing
     if not tested:
-        return ["No column has enough missing and observed values in every cluster to test for a difference."]
+        return [*said, "No column has enough missing and observed values in every cluster to test for a difference."]
     how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     untested, columns = found.seen.shape[1] - tested, f"the {counted(tested, 'column')} tested ({how})."
     columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
     if not len(differing):
-        return [f"No dependence of missingness on the cluster was found in {columns}"]
+        return [*said, f"No dependence of missingness on the cluster was found in {columns}"]
     named = []
     for j in differing[:NAMED]:
         rates = missing.rates[:, j]
         each = [f"in {rates[k]:.0%} of cluster {k}" for k in (rates.argmin(), rates.argmax())]
-        named.append(f"{missing.names[j]} (missing {each[0]}, {each[1]})")
+        named.append(f"{missing.names[j]} ({found.columns[j].unseen} {each[0]}, {each[1]})")
     return [
+        *said,
         f"Missingness depends on the cluster in {len(differing)} of {columns}",
         f"The clearest differences: {in_series(named)}.",
         "This can be a finding in itself. It also means that values are not missing completely at random.",
