@@ -9,7 +9,8 @@ import pytest
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.penalties import H1
 from fusewise.views._columns import TableColumn
-from fusewise.views._rules import judged, search
+from fusewise.views._rules import ClusterRule, Condition, judged, search
+from fusewise.views._sentences import Trait, cluster_names
 
 AGAINST = re.compile(r"\((?:median )?(.+?) against (.+?) elsewhere\)")
 
@@ -141,6 +142,7 @@ def test_a_range_is_said_where_values_are_neither_higher_nor_lower():
 def test_one_cluster_is_explained():
     model = FusionClustering().fit(np.random.default_rng(0).normal(size=(120, 4)))
     described = model.describe()
+    assert described.headline == "1 cluster in 120 rows and 4 columns; all values observed."
     assert described.clusters[0].sentence == "120 rows (100%). Every row: there is only one cluster."
     best = int(np.argmax(model.path_.criteria[1:])) + 1
     small, large = sorted(np.bincount(model.path_.partitions[best]))
@@ -266,6 +268,10 @@ def test_a_value_that_nothing_is_below_is_said_itself():
     cluster, described = of_first(two_groups(rain=(wet, dry)).drop(columns="c"))
     other = described.clusters[1 - cluster.cluster]
     assert any(said.startswith("more often rain = 0 (100% against") for said in other.traits), other.traits
+    assert (
+        "finds 100% of the cluster, and >99% of the 230 rows"
+        in ClusterRule(0, (Condition("a", ">", 1.0),), 229 / 230, 1.0, 230).success
+    )
     columns = [TableColumn("wind", "number", np.repeat([10.0, 35.0, 60.0, 90.0], 20))]
     middle = np.repeat([False, True, True, False], 20)
     assert judged(0, search(columns, middle), columns, middle).text == "35 ≤ wind ≤ 60"
@@ -273,3 +279,9 @@ def test_a_value_that_nothing_is_below_is_said_itself():
     assert [str(condition) for condition in lowest] == ["wind = 10"]
     levels = [TableColumn("size", "ordered", np.repeat([0.0, 1, 2, 3], 20), levels=("XS", "S", "M", "L"))]
     assert [str(condition) for condition in search(levels, middle)] == ["size from S to M"]
+
+
+def test_names_of_the_same_properties_in_another_order_are_told_apart():
+    said = [[Trait(c, "", f"{c} ▲ {v}", f"high {c}") for c in of] for of, v in (("abc", 1), ("bad", 2), ("xy", 3))]
+    names = cluster_names(said)
+    assert names == ("high a, high b, high c", "high b, high a, high d", "high x, high y")

@@ -12,6 +12,7 @@ from rich.text import Text
 from fusewise.cli._terminal import bar, grid, headed, listed
 from fusewise.support import counted
 from fusewise.tables import Reading
+from fusewise.views import observed_words
 
 #: Maximum number of clusters, columns and notes listed one by one.
 MOST_LISTED, MOST_COLUMNS, MOST_NOTES = 12, 40, 20
@@ -19,7 +20,7 @@ MOST_LISTED, MOST_COLUMNS, MOST_NOTES = 12, 40, 20
 
 def headline(path: Path, rows: int, columns: int, observed: float, *, parts: int = 0) -> Text:
     """The name of the table and its size."""
-    size = f"{counted(rows, 'row')} × {counted(columns, 'column')}, {observed:.1%} of the values observed"
+    size = f"{counted(rows, 'row')} × {counted(columns, 'column')}, {observed_words(observed)}"
     return Text.assemble((path.name, "bold"), "  ", f"{counted(parts, 'part')}, " if parts else "", size)
 
 

@@ -166,11 +166,11 @@ def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], f
 def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     labels = found.labels[found.drawn]
     axes = [
-        f"{which} principal component{found.plane.of_what} ({share:.0%} of the variance)"
+        f"{which} principal component ({share:.0%} of the variance)"
         for which, share in zip(("first", "second"), found.plane.shares, strict=True)
     ]
     words: dict[str, dict[str, Any]] = {
-        "components": {"axes": axes, "lines": True, "ticks": True, "note": ""},
+        "components": {"axes": axes, "lines": True, "ticks": True, "note": found.plane.note},
         "neighbours": {
             "axes": ["", ""],
             "lines": False,

@@ -142,8 +142,8 @@ class ClusterRule(PlainRecord):
         """Its precision and recall in words."""
         if not self.conditions:
             return "no condition tells the cluster from other rows"
-        some = f"{self.precision:.0%} of the {counted(self.n_rows, 'row')} it selects are in it"
-        return f"finds {self.recall:.0%} of the cluster, and {some}"
+        some = f"{percent(self.precision)} of the {counted(self.n_rows, 'row')} it selects are in it"
+        return f"finds {percent(self.recall)} of the cluster, and {some}"
 
     def met(self, columns: Sequence[TableColumn]) -> Mask:
         """Whether each row of a table meets the rule."""
@@ -249,6 +249,14 @@ def _code(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent: "0%" and "100%" only if it is exactly that."""
+    least = 0.5 / 10 ** (digits + 2)
+    if 0 < share < least:
+        return f"<{10**-digits:g}%"
+    return f">{100 - 10**-digits:g}%" if 1 - least <= share < 1 else f"{share:.{digits}%}"
+
+
 def limit_word(limit: float) -> str:
     """A limit as text, with all of its digits where it has few."""
     code = _code(limit)
@@ -287,7 +295,7 @@ def rules_of(found: Findings) -> tuple[ClusterRule, ...]:
     rules = []
     for k, compared in enumerate(found.contrasts.clusters):
         columns = [found.columns[contrast.column] for contrast in compared[:MOST_COLUMNS] if contrast.separation > 0]
-        conditions = search(columns, found.labels == k)
+        conditions = search(columns, found.labels == k) if found.n_clusters > 1 else ()
         rules.append(judged(k, conditions, found.columns, found.labels == k))
     return tuple(rules)
 

@@ -6,6 +6,7 @@ and numbers that differ as they are printed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -17,7 +18,7 @@ from fusewise.support import PlainRecord, counted, in_series, readable, readable
 from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, LEVEL, Contrast
-from fusewise.views._rules import ClusterRule, limit_word
+from fusewise.views._rules import ClusterRule, limit_word, percent
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -115,14 +116,14 @@ def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
 
 def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
     """A name for each cluster, of two properties; of three, or with their values, where others would have the same."""
-
-    def names(part: str, most: int) -> list[str]:
-        return [", ".join(getattr(trait, part) for trait in of[:most]) for of in traits]
-
-    found = names("name", FEW_PROPERTIES)
-    for other in (names("name", MOST_PROPERTIES), names("short", FEW_PROPERTIES)):
-        found = [more if found.count(name) > 1 else name for name, more in zip(found, other, strict=True)]
-    return tuple(found)
+    found: list[list[str]] = [[] for _ in traits]
+    for part, most in (("name", FEW_PROPERTIES), ("name", MOST_PROPERTIES), ("short", FEW_PROPERTIES)):
+        often = Counter(frozenset(name) for name in found)  # "high a, high b" is "high b, high a"
+        longer = [[getattr(trait, part) for trait in of[:most]] for of in traits]
+        found = [
+            more if often[frozenset(name)] > 1 or not name else name for name, more in zip(found, longer, strict=True)
+        ]
+    return tuple(map(", ".join, found))
 
 
 def _traits(found: Findings, k: int) -> list[Trait]:
@@ -200,13 +201,6 @@ def _share_trait(column: str, which: str, shares: tuple[float, float], name: str
     return Trait(column, f"{often} often {which} ({p} against {q} elsewhere)", f"{which} {sign} {p}", name)
 
 
-def percent(share: float) -> str:
-    """A share in percent: "0%" and "100%" only if it is exactly that."""
-    if 0 < share < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
-
-
 def value_words(column: TableColumn, *values: float) -> list[str]:
     """Values of a column as text, with digits enough to differ; for ordered levels the level at the position."""
     if column.levels:
@@ -222,7 +216,12 @@ def headline(found: Findings) -> str:
     others = f" and {counted(found.n_outliers, 'outlier')}" if found.n_outliers else ""
     size = f"{counted(n, 'row')} and {counted(p, 'column')}"
     number = counted(found.n_clusters, "cluster")
-    return f"{number}{others} in {size}; {found.observed_fraction:.1%} of the values observed."
+    return f"{number}{others} in {size}; {observed_words(found.observed_fraction)}."
+
+
+def observed_words(share: float) -> str:
+    """As in "97.5% of the values observed"."""
+    return "all values observed" if share == 1 else f"{percent(share, 1)} of the values observed"
 
 
 def lead(found: Findings, option: str) -> list[str]:
