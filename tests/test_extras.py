@@ -59,7 +59,7 @@ WORKS = {
 
 NEEDS = {
     **{f"plots.{name}": ("plot", f"plots.{name}.from_estimator(model)") for name in plots.__all__},
-    "interactive plots": ("plotly", "from fusewise.views import _canvas; _canvas.load_plotly()"),
+    "interactive plots": ("plotly", "from fusewise.views import _canvas; _canvas.as_figure(None)"),
     "report": ("report", "model.report('r.html')"),
     "exact.solve_l0": ("exact", "exact.solve_l0(holes, 0.3)"),
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),

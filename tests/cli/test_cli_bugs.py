@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import signal
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fusewise
-from fusewise.cli._exits import exiting
+from fusewise.cli._exits import Stop, exiting
 
 PACKAGE = Path(fusewise.__file__).parent
 
@@ -62,3 +64,18 @@ def test_what_is_raised_for_bad_input_is_an_input_error():
                 raised = [node for node in ast.walk(function) if isinstance(node, ast.Raise) and node.exc is not None]
                 wrong += [f"{path.name}:{r.lineno}" for r in raised if ast.unparse(r.exc).startswith("ValueError(")]
     assert not wrong
+
+
+def test_what_typer_makes_of_an_interruption_exits_with_130():
+    def command():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except Stop:
+            raise SystemError from None  # as a compiled loop does
+
+    with pytest.raises(SystemExit) as caught, exiting():
+        command()
+    assert caught.value.code == 130
+    with pytest.raises(SystemExit) as caught, exiting():
+        sys.exit(2)
+    assert caught.value.code == 2

@@ -10,16 +10,9 @@ GOOD = "a,b\n1,2\n2,1\n8,9\n9,8\n"
 
 FILES = {
     "empty": (b"", "is empty"),
-    "blank": (b" \n\n", "is empty"),
-    "nothing after the mark of UTF-16": (b"\xff\xfe", "is empty"),
-    "nothing after the separator": (b"sep=;\r\n", "is empty"),
-    "utf-16 cut short": ("a,b\n1,2\n3,4\n".encode("utf-16")[:-1], "starts as UTF-16 but is not valid"),
     "binary": (b"\x00\x01\x02PNG\xff", "binary data"),
-    "json": (b'{"a": [1, 2]}', "looks like JSON"),
     "long row": (b"a,b\n1,2\n3,4,5\n", "line 3: 3 fields, but the header has 2"),
     "one row": (b"a,b\n1,2\n", "has only one row"),
-    "text only": (b"x,when\nfoo,soon\nbar,later\n", "'when' (identifier: text"),
-    "all missing": (b"a,b\n,NA\n?,-\n", "all values of"),
     "largest number": (b"a,b\n1,2\n3,-1.797e308\n4,5\n", "column 'b', row 2: -1.797e+308 is too large"),
 }
 
@@ -102,16 +95,6 @@ def test_results_are_replaced_only_by_force(run, tmp_path):
     assert (tmp_path / "out/labels.csv").read_text().startswith("row,label,confidence\n")
     assert kept.read_text() == "mine"
     assert left_over(tmp_path) == sorted([*names, "notes.txt", "out", "t.csv"])
-
-
-@pytest.mark.parametrize("out", ["file", "file/deeper"])
-def test_a_file_where_the_folder_should_be(run, tmp_path, out):
-    (tmp_path / "t.csv").write_text(GOOD)
-    (tmp_path / "file").write_text("mine")
-    ran = run("fit", "t.csv", "--out", out)
-    assert ran.code == 2
-    assert "'file' is a file, not a folder" in ran.err
-    assert left_over(tmp_path) == ["file", "t.csv"]
 
 
 def test_only_one_row_with_anything_observed(run, tmp_path):

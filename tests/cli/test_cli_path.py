@@ -46,16 +46,6 @@ def test_options_reach_the_model(run, table, numbers):
     assert [step["lam"] for step in ran.json["steps"]] == [1.0]
 
 
-@pytest.mark.parametrize("command", ["fit", "impute"])
-@pytest.mark.parametrize("option", ["--lam", "--penalty", "--sigma", "--fidelity", "--rank", "--neighbors"])
-def test_other_commands_refer_to_it(run, table, command, option):
-    for given in ([option, "1"], [f"{option}=1"]):
-        ran = run(command, table, *given)
-        assert ran.code == 2
-        assert f"{option} is a setting of the paper's algorithm: use `fusewise path`" in " ".join(ran.err.split())
-        assert not list(Path().glob("table_*"))
-
-
 def test_what_was_asked_for_and_not_got_is_noted(run, table):
     ran = run("path", table, "--n-clusters", "9", "--lam", "1000", "--json")
     assert any("9 clusters were requested" in note for note in ran.json["notes"])

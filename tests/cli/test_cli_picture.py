@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,10 +73,3 @@ def test_no_color_and_poor_terminals_are_respected(monkeypatch):
     monkeypatch.delenv("NO_COLOR")
     poor = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     assert not in_colour(Console(file=poor, force_terminal=True, color_system="standard"))
-
-
-def test_fit_shows_it(run, table):
-    out = run("fit", table, "--out", "out").out
-    assert "two principal components" in out
-    assert "0 cluster 0: 12" in out
-    assert Path("out").exists()

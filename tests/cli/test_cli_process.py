@@ -15,26 +15,10 @@ import fusewise.cli
 from fusewise.cli import main
 
 
-def fusewise_command(*arguments, **options):
-    command = [sys.executable, "-m", "fusewise.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **options)
-
-
-def test_version(run):
-    assert run("--version").out == f"fusewise {fusewise.__version__}\n"
-
-
 @pytest.mark.parametrize("module", ["fusewise", "fusewise.cli"])
 def test_as_a_module(module):
     ran = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout == f"fusewise {fusewise.__version__}\n"
-
-
-def test_mistakes_exit_with_2_and_no_traceback(tmp_path):
-    ran = fusewise_command("fit", tmp_path / "no.csv")
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    assert ran.stderr.endswith("no.csv' does not exist\n")
 
 
 def test_handlers_of_signals_are_those_of_before(capsys):

@@ -16,11 +16,3 @@ def test_stages_are_shown_on_a_terminal(monkeypatch):
         tell("fusing [/b]", 3, 4, objective=1.0)  # a name of the user's is no markup
     assert "fusing [/b]" in screen.getvalue()
     assert "0:00:0" in screen.getvalue()
-
-
-def test_nothing_elsewhere(capsys):
-    for shown in (True, False):
-        with console.working(shown=shown) as tell:
-            tell("reading t.csv")
-            tell("fusing", 3, 4, objective=1.0)
-    assert capsys.readouterr() == ("", "")

@@ -246,5 +246,5 @@ def test_cells_below_a_limit_are_not_called_missing(tmp_path, monkeypatch):
     ran = command("fit", "t.csv", "--n-clusters", "3", "--no-stability")
     assert ran.exit_code == 0, ran.stderr
     shown = " ".join(ran.stdout.split())
-    assert "iron without an exact value" in shown
+    assert "lower iron (median below 0.35 against" in shown
     assert "missing iron" not in shown

@@ -154,13 +154,6 @@ def test_the_best_single_condition_by_trying_all():
     assert f1(rule.met(columns)) == pytest.approx(max(scores))
 
 
-def test_a_cluster_in_the_middle_needs_two_conditions():
-    values = np.arange(90.0)
-    member = (values >= 30) & (values < 60)
-    conditions = search([TableColumn("x", "number", values)], member)
-    assert sorted(map(str, conditions)) == ["x ≤ 59", "x ≥ 30"]
-
-
 def test_levels_are_joined_and_pooled_ones_never_named():
     codes = np.repeat(np.arange(4.0), 10)
     column = TableColumn("c", "category", codes, ("a", "b", "c", "(other)"))
@@ -186,14 +179,3 @@ def test_no_shorter_limit_lies_between(low, high):
     for power in range(-12, 6):
         for whole in range(-(10 ** (digits - 1)) + 1, 10 ** (digits - 1)):
             assert not Decimal(low) <= Decimal(whole).scaleb(power) < Decimal(high)
-
-
-def test_zero_is_the_shortest_limit():
-    assert short_limit(-3.0, 5.0) == short_limit(0.0, 2.0) == 0
-
-
-def test_limits_separate_neighbouring_floats():
-    rng = np.random.default_rng(0)
-    for low in rng.normal(size=50):
-        high = np.nextafter(low, np.inf)
-        assert low <= short_limit(float(low), float(high)) < high

@@ -8,6 +8,9 @@ import pytest
 
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.penalties import H1
+from fusewise.views._columns import TableColumn
+from fusewise.views._rules import ClusterRule, Condition, judged, search
+from fusewise.views._sentences import Trait, cluster_names
 
 AGAINST = re.compile(r"\((?:median )?(.+?) against (.+?) elsewhere\)")
 
@@ -139,6 +142,7 @@ def test_a_range_is_said_where_values_are_neither_higher_nor_lower():
 def test_one_cluster_is_explained():
     model = FusionClustering().fit(np.random.default_rng(0).normal(size=(120, 4)))
     described = model.describe()
+    assert described.headline == "1 cluster in 120 rows and 4 columns; all values observed."
     assert described.clusters[0].sentence == "120 rows (100%). Every row: there is only one cluster."
     best = int(np.argmax(model.path_.criteria[1:])) + 1
     small, large = sorted(np.bincount(model.path_.partitions[best]))
@@ -239,3 +243,45 @@ def test_clusters_that_differ_in_the_same_way_have_different_names():
     described = FusionClustering(n_clusters=4).fit(frame.apply(np.log)).describe()
     names = [cluster.name for cluster in described.clusters]
     assert len(set(names)) == 4, names
+
+
+def test_entries_below_a_limit_are_said_to_be_below_it():
+    """Two thirds of a group are below the limit of detection: its median is, and the values above it are not it."""
+    rng = np.random.default_rng(9)
+    frame = two_groups(iron=(rng.uniform(0, 3, 60), rng.uniform(2, 6, 60))).drop(columns=["b", "c"])
+    upper = np.where((frame < 2) & (frame.columns == "iron"), 2.0, np.nan)
+    model = FusionClustering(n_clusters=2).fit(frame.mask(upper == 2.0), upper=upper)
+    described = model.describe()
+    group = described.clusters[model.labels_[0]]
+    contrast = next(c for c in described.contrasts.clusters[group.cluster] if c.name == "iron")
+    high = frame["iron"][model.labels_ != group.cluster].median()
+    assert any(said.startswith("lower iron (median below 2 against") for said in group.traits), group.traits
+    assert contrast.inside.median == 2.0
+    assert contrast.outside.median == pytest.approx(high)
+    assert "exact" not in repr(described)
+
+
+def test_a_value_that_nothing_is_below_is_said_itself():
+    """Rain = 0, and not rain ≤ 0; a rule says month = 1, and 35 ≤ wind ≤ 60 instead of two conditions."""
+    rng = np.random.default_rng(1)
+    wet, dry = (np.where(rng.random(60) < share, rng.gamma(2.0, 5.0, 60), 0.0) for share in (0.48, 0.0))
+    cluster, described = of_first(two_groups(rain=(wet, dry)).drop(columns="c"))
+    other = described.clusters[1 - cluster.cluster]
+    assert any(said.startswith("more often rain = 0 (100% against") for said in other.traits), other.traits
+    assert (
+        "finds 100% of the cluster, and >99% of the 230 rows"
+        in ClusterRule(0, (Condition("a", ">", 1.0),), 229 / 230, 1.0, 230).success
+    )
+    columns = [TableColumn("wind", "number", np.repeat([10.0, 35.0, 60.0, 90.0], 20))]
+    middle = np.repeat([False, True, True, False], 20)
+    assert judged(0, search(columns, middle), columns, middle).text == "35 ≤ wind ≤ 60"
+    lowest = search(columns, np.repeat([True, False, False, False], 20))
+    assert [str(condition) for condition in lowest] == ["wind = 10"]
+    levels = [TableColumn("size", "ordered", np.repeat([0.0, 1, 2, 3], 20), levels=("XS", "S", "M", "L"))]
+    assert [str(condition) for condition in search(levels, middle)] == ["size from S to M"]
+
+
+def test_names_of_the_same_properties_in_another_order_are_told_apart():
+    said = [[Trait(c, "", f"{c} ▲ {v}", f"high {c}") for c in of] for of, v in (("abc", 1), ("bad", 2), ("xy", 3))]
+    names = cluster_names(said)
+    assert names == ("high a, high b, high c", "high b, high a, high d", "high x, high y")

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import typer
-from typer.core import TyperCommand
 
 import fusewise
 from fusewise.cli import _options as options
@@ -306,17 +305,6 @@ EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
 }
 
 
-class DefaultMethodCommand(TyperCommand):
-    """A command of the default method, which names the command that has the options of the paper's algorithm."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; refuse options of the paper's algorithm in plain words."""
-        given = [name for name in (arg.partition("=")[0] for arg in args) if name in options.PAPER_OPTIONS]
-        if given:
-            ctx.fail(f"{given[0]} is a setting of the paper's algorithm: use `fusewise path`.")
-        return super().parse_args(ctx, args)
-
-
 def _version(asked: bool) -> None:
     if asked:
         print(f"fusewise {fusewise.__version__}")
@@ -333,7 +321,6 @@ def fusewise_command(
 
 
 for _command, (_panel, _example) in EXAMPLES.items():
-    _kind = DefaultMethodCommand if _command in (fit, impute) else TyperCommand
-    app.command(cls=_kind, rich_help_panel=_panel, epilog=f"Example: `{_example}`")(_command)
+    app.command(rich_help_panel=_panel, epilog=f"Example: `{_example}`")(_command)
 
 app.add_typer(mri, name="mri", rich_help_panel="Dynamic MRI")

@@ -107,6 +107,12 @@ class Clustered:
             "notes": self.notes,
         }
 
+    @property
+    def outside(self) -> tuple[int, int]:
+        """Number of rows in no cluster, and how many of them have no observed value."""
+        outside = int(np.count_nonzero(self.model.labels_ < 0))
+        return outside, outside - self.findings.n_outliers
+
     def headline(self) -> Text:
         """The table and its size."""
         return headline(self.table.path, *self.table.shape, self.table.observed_fraction)
@@ -249,7 +255,7 @@ class Fit:
         return found.data() | {
             "sizes": findings.sizes.tolist(),
             "names": [described.name for described in findings.described],
-            "outliers": int(np.count_nonzero(found.model.labels_ < 0)),
+            "outliers": found.outside[0],
             "ari": None if known is None else known.ari,
             "known": None if known is None else known.as_dict(),
             "descriptions": [described.sentence for described in findings.described],
@@ -282,8 +288,8 @@ class Fit:
             for described in findings.described
         ]
         more: dict[str, Any] = {} if judged is None else {"stability": [f"{share:.2f}" for share in judged.clusters]}
-        outliers = int(np.count_nonzero(found.model.labels_ < 0))
-        clusters = cluster_list(findings.sizes.tolist(), outliers, more | {"what sets it apart": apart})
+        outside, blank = found.outside
+        clusters = cluster_list(findings.sizes.tolist(), outside, blank, more | {"what sets it apart": apart})
         rows = {} if known is None else {"agreement": known.sentence}
         rows["number"] = number_sentence(findings, OPTION)
         if judged is not None:

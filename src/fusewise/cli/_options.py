@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -105,17 +105,23 @@ def as_read_options(
     )  # fmt: skip
 
 
+def _pairs(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """The names and values of ``age=2,q_*=0.5``; without a sign the value is None."""
+    for part in (part for text in given for part in text.split(",")):
+        name, sign, value = part.rpartition("=")
+        yield (name.strip(), value.strip()) if sign else (part.strip(), None)
+
+
 def _limits(given: Sequence[str]) -> dict[str, float | None]:
     """Limits of missing values by column, ``iron=0.05,zinc=0.1``; None: the smallest value."""
     from fusewise.support import InputError
 
     limits: dict[str, float | None] = {}
-    for part in (part for text in given for part in text.split(",")):
-        name, sign, limit = part.rpartition("=")
+    for name, limit in _pairs(given):
         try:
-            limits[(name if sign else part).strip()] = float(limit) if sign else None
+            limits[name] = None if limit is None else float(limit)
         except ValueError:
-            raise InputError(f"--below {part!r}: {limit!r} is not a number; write COLUMN=0.05") from None
+            raise InputError(f"--below '{name}={limit}': {limit!r} is not a number; write COLUMN=0.05") from None
     return limits
 
 
@@ -124,16 +130,14 @@ def as_weights(given: Sequence[str] | None) -> dict[str, float] | None:
     from fusewise.support import InputError
 
     weights: dict[str, float] = {}
-    for part in (part for text in given or () for part in text.split(",")):
-        name, sign, weight = part.rpartition("=")
+    for name, weight in _pairs(given or ()):
         try:
-            weights[name.strip()] = float(weight)
+            weights[name] = float("nan" if weight is None else weight)
         except ValueError:
-            sign = ""
-        if not sign or not 0 <= weights[name.strip()] < float("inf"):
-            raise InputError(
-                f"--weight {part.strip()!r}: expected a column, '=' and a number of at least 0: age=2,q_*=0.5"
-            )
+            weights[name] = float("nan")
+        if not 0 <= weights[name] < float("inf"):
+            word = name if weight is None else f"{name}={weight}"
+            raise InputError(f"--weight {word!r}: expected a column, '=' and a number of at least 0: age=2,q_*=0.5")
     return weights or None
 
 
@@ -145,9 +149,8 @@ def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
         if "=" not in text:
             everywhere.append(text)
             continue
-        for part in text.split(","):
-            name, _, marker = part.rpartition("=")
-            in_columns.setdefault(name.strip(), []).append(marker.strip())
+        for name, marker in _pairs([text]):
+            in_columns.setdefault(name, []).append(marker or "")
     return everywhere, in_columns
 
 
@@ -181,11 +184,6 @@ Rank = Annotated[str, _model(metavar="R|none|auto", help=_RANK)]
 _NEIGHBORS = "Number of nearest neighbours to fuse each row with; none: all pairs."
 Neighbors = Annotated[str, _model(metavar="K|none|auto", help=_NEIGHBORS)]
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
-#: Options of ``path`` that are not options of ``fit`` and ``impute``.
-PAPER_OPTIONS = (
-    "--lam", "--penalty", "--sigma", "--fidelity", "--epsilon", "--rank", "--neighbors", "--max-iter", "--standardize",
-    "--no-standardize",
-)  # fmt: skip
 
 Target = Annotated[float, typer.Option(help="Probability of recovery to aim for.")]
 _UNIFORM = "Assume that rows are distributed uniformly within their clusters."

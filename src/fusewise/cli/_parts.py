@@ -174,6 +174,12 @@ class PartsFit:
     saved: Path | None
 
     @property
+    def blank(self) -> int:
+        """Number of rows in no cluster because nothing was observed."""
+        table = self.model.observations_
+        return table.shape[0] - table.n_seen if self.model.outliers else 0
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows, and of columns used for clustering."""
         return int(self.model.observations_.shape[0]), len(self.sample.used)
@@ -216,7 +222,7 @@ class PartsFit:
         }
         labels = f"{self.labels[0].parent}: {counted(len(self.labels), 'file')}, one for each part"
         last = facts(rows, limits=self.model.limits_, written=[labels, *self.others], notes=self.notes)
-        print_below(console, column_list(self.sample), cluster_list(self.sizes, self.outliers), last)
+        print_below(console, column_list(self.sample), cluster_list(self.sizes, self.outliers, self.blank), last)
 
 
 def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, scheduler: str,

@@ -28,6 +28,7 @@ class Prediction:
     table: Reading
     sizes: list[int]
     outliers: int
+    blank: int
     known: KnownLabels | None
     file: Path
 
@@ -50,7 +51,7 @@ class Prediction:
         console.print(headline(self.table.path, *self.table.shape, self.table.observed_fraction))
         rows = {} if self.known is None else {"agreement": self.known.sentence}
         last = facts(rows, written=[self.file], notes=self.table.notes)
-        print_below(console, cluster_list(self.sizes, self.outliers), last)
+        print_below(console, cluster_list(self.sizes, self.outliers, self.blank), last)
 
 
 def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_error: Literal["raise", "missing"],
@@ -77,7 +78,9 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
     known = _column(table, asked.labels, saved.extra.get("labels"), "--labels")
     compared = None if known is None else compare_labels(known, table.cells[known], labels, n_clusters)
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters).tolist()
-    return Prediction(table, sizes, int(np.count_nonzero(labels < 0)), compared, out)
+    outside = labels < 0
+    blank = int(np.count_nonzero(outside[table.blank_rows]))
+    return Prediction(table, sizes, int(np.count_nonzero(outside)), blank, compared, out)
 
 
 def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, option: str) -> str | None:

@@ -12,16 +12,15 @@ from rich.text import Text
 from fusewise.cli._terminal import bar, grid, headed, listed
 from fusewise.support import counted
 from fusewise.tables import Reading
+from fusewise.views import observed_words
 
-#: Description of the rows without a cluster.
-NO_CLUSTER = "no cluster: outliers, and rows without observed values"
 #: Maximum number of clusters, columns and notes listed one by one.
 MOST_LISTED, MOST_COLUMNS, MOST_NOTES = 12, 40, 20
 
 
 def headline(path: Path, rows: int, columns: int, observed: float, *, parts: int = 0) -> Text:
     """The name of the table and its size."""
-    size = f"{counted(rows, 'row')} × {counted(columns, 'column')}, {observed:.1%} of the values observed"
+    size = f"{counted(rows, 'row')} × {counted(columns, 'column')}, {observed_words(observed)}"
     return Text.assemble((path.name, "bold"), "  ", f"{counted(parts, 'part')}, " if parts else "", size)
 
 
@@ -53,19 +52,26 @@ def column_list(read: Reading) -> Grid:
     return table
 
 
-def cluster_list(sizes: Sequence[int], outliers: int, more: Mapping[str, Sequence[str | Text]] | None = None) -> Grid:
-    """The sizes of the clusters, with a bar for each and `more` columns; the smallest together, the outliers last."""
+def cluster_list(
+    sizes: Sequence[int], outside: int, blank: int, more: Mapping[str, Sequence[str | Text]] | None = None
+) -> Grid:
+    """The sizes of the clusters, with a bar for each and `more` columns; the smallest together.
+
+    Rows in no cluster come last, `blank` of them because nothing was observed.
+    """
     columns = dict(more or {"": [""] * len(sizes)})
     table = headed("cluster", "rows", "", *columns, left=(list(columns)[-1],))
     for k, size in enumerate(sizes[:MOST_LISTED]):
         cells = [column[k] for column in columns.values()]
         table.add_row(str(k), f"{size:,}", bar(size / max(sizes)) if size else "", *cells)
-    blank = [""] * len(columns)
+    spaces = [""] * len(columns)
     if len(sizes) > MOST_LISTED:
         rest = f"in {counted(len(sizes) - MOST_LISTED, 'smaller cluster')}"
-        table.add_row("...", f"{sum(sizes[MOST_LISTED:]):,}", *blank, rest)
-    if outliers:
-        table.add_row("-1", f"{outliers:,}", *blank, Text(NO_CLUSTER, "dim"))
+        table.add_row("...", f"{sum(sizes[MOST_LISTED:]):,}", *spaces, rest)
+    if outside:
+        outliers, empty = counted(outside - blank, "outlier"), counted(blank, "row") + " without observed values"
+        why = outliers if not blank else empty if blank == outside else f"{outliers}, {empty}"
+        table.add_row("-1", f"{outside:,}", *spaces, Text(f"no cluster: {why}", "dim"))
     return table
 
 

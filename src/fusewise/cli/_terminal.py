@@ -20,7 +20,7 @@ from rich.text import Text
 
 from fusewise.kernels import Index
 from fusewise.progress import Progress, silent
-from fusewise.support import CONTROLS, finite_json, visible
+from fusewise.support import CONTROLS, counted, finite_json, visible
 from fusewise.views import Findings, colour
 
 #: Length of the longest bar, in characters.
@@ -108,6 +108,9 @@ def listed(table: Grid, name: str | Text, entries: Sequence[Any]) -> None:
 #: Maximum width and height of the picture, in characters.
 WIDTH, HEIGHT = 72, 18
 
+#: Maximum number of clusters in the legend.
+MOST_NAMED = 12
+
 #: Characters of the clusters without colour; "." is an outlier, "+" any further cluster.
 SIGNS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -124,8 +127,9 @@ def picture(found: Findings, console: Console) -> list[Text]:
     inside = np.flatnonzero(dots.any(axis=1))
     lines = [_line(dots[row], clusters[row], coloured=coloured) for row in range(inside[0], inside[-1] + 1)]
     shares = " and ".join(f"{share:.0%}" for share in found.plane.shares)
-    caption = f"first two principal components{found.plane.of_what} ({shares} of the variance)"
-    return [*lines, _legend(found, coloured), Text(caption, "dim")]
+    of_what = " of columns made symmetric" if found.plane.note else ""
+    caption = f"first two principal components{of_what} ({shares} of the variance)"
+    return [*lines, *_legend(found, width, coloured=coloured), Text(caption, "dim")]
 
 
 def in_colour(console: Console) -> bool:
@@ -173,12 +177,22 @@ def sign(cluster: int) -> str:
     return "." if cluster < 0 else SIGNS[cluster] if cluster < len(SIGNS) else "+"
 
 
-def _legend(found: Findings, coloured: bool) -> Text:
-    outliers = int(np.count_nonzero(found.labels < 0)) - len(found.blank)
-    line = Text()
-    for cluster, size in [*enumerate(found.sizes), *([(-1, outliers)] if outliers else [])]:
-        name = "outliers" if cluster < 0 else f"cluster {cluster}"
-        line.append("● " if coloured else f"{sign(cluster)} ", colour(cluster) if coloured else "")
-        line.append(f"{name}: {size:,}   ")
-    line.rstrip()
-    return line
+def _legend(found: Findings, width: int, *, coloured: bool) -> list[Text]:
+    """The sign, name and size of each cluster, in lines of at most `width` characters."""
+    entries = []
+    for cluster, size in [
+        *enumerate(found.sizes[:MOST_NAMED]),
+        *([(-1, found.n_outliers)] if found.n_outliers else []),
+    ]:
+        mark = ("● " if coloured else f"{sign(cluster)} ", colour(cluster) if coloured else "")
+        entries.append(Text.assemble(mark, f"{'outliers' if cluster < 0 else f'cluster {cluster}'}: {size:,}   "))
+    if found.n_clusters > MOST_NAMED:
+        entries.append(Text(f"... and {counted(found.n_clusters - MOST_NAMED, 'smaller cluster')}"))
+    lines = [Text()]
+    for entry in entries:
+        if lines[-1] and len(lines[-1]) + len(entry.plain.rstrip()) > width:
+            lines.append(Text())
+        lines[-1].append_text(entry)
+    for line in lines:
+        line.rstrip()
+    return lines

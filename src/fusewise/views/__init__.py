@@ -24,7 +24,14 @@ from fusewise.views._plots import (
 from fusewise.views._profile import ObservedCenters
 from fusewise.views._report import write_page, write_report
 from fusewise.views._rules import ClusterRule, Condition, python_module, sql_script
-from fusewise.views._sentences import ClusterDescription, gap_sentences, limits, number_sentence, stability_sentence
+from fusewise.views._sentences import (
+    ClusterDescription,
+    gap_sentences,
+    limits,
+    number_sentence,
+    observed_words,
+    stability_sentence,
+)
 
 #: The documented names are those of ``fusewise.report`` and ``fusewise.plots``; the others are for the rooms above.
 __all__ = [
@@ -61,6 +68,7 @@ __all__ = [
     "gap_sentences",
     "limits",
     "number_sentence",
+    "observed_words",
     "python_module",
     "read_findings",
     "sql_script",

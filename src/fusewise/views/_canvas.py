@@ -123,27 +123,12 @@ class Drawing:
     equal: bool = False
 
 
-def load_matplotlib() -> Any:
-    """Return matplotlib.pyplot, or raise an ImportError that says how to install it."""
+def on_axes(drawing: Drawing, ax: Any) -> tuple[Any, dict[str, list[Any]]]:
+    """Draw with matplotlib on `ax` or new axes; return the axes, and the artists by name of their marks."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError('plots need matplotlib: pip install "fusewise[plot]"') from error
-    return plt
-
-
-def load_plotly() -> Any:
-    """Return plotly.graph_objects, or raise an ImportError that says how to install it."""
-    try:
-        import plotly.graph_objects as go
-    except ImportError as error:
-        raise ImportError('interactive plots need plotly: pip install "fusewise[plotly]"') from error
-    return go
-
-
-def on_axes(drawing: Drawing, ax: Any) -> tuple[Any, dict[str, list[Any]]]:
-    """Draw with matplotlib on `ax` or new axes; return the axes, and the artists by name of their marks."""
-    plt = load_matplotlib()
     if ax is None:
         _, ax = plt.subplots(figsize=drawing.size, layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
@@ -242,7 +227,10 @@ def _badge(ax: Any, mark: Badge) -> Any:
 
 def as_figure(drawing: Drawing) -> Any:
     """The drawing as an interactive figure of plotly."""
-    go = load_plotly()
+    try:
+        import plotly.graph_objects as go
+    except ImportError as error:
+        raise ImportError('interactive plots need plotly: pip install "fusewise[plotly]"') from error
     figure = go.Figure()
     traces: dict[type, Any] = {Markers: _marker_traces, Paths: _path_traces, Curve: _curve_traces, Cells: _cell_traces}
     for mark in (mark for marks in drawing.marks.values() for mark in marks):

@@ -142,7 +142,8 @@ class KnownLabels(PlainRecord):
     @property
     def sentence(self) -> str:
         """The score in words."""
-        return f"adjusted Rand index {self.ari:.3f} with {self.column!r} (1: identical, 0: chance)"
+        ari = round(self.ari, 3) + 0.0  # not -0.000
+        return f"adjusted Rand index {ari:.3f} with {self.column!r} (1: identical, 0: chance)"
 
 
 def compare_labels(column: str, cells: Cells, labels: Labels, n_clusters: int) -> KnownLabels | None:

@@ -13,8 +13,22 @@ import numpy as np
 from scipy.stats import entropy
 
 from fusewise.kernels import Index, Mask, Real
-from fusewise.support import PlainRecord, counted, some_of
+from fusewise.support import PlainRecord, counted, readable, some_of
 from fusewise.tables import OTHER, FrameEncoder, Reading
+
+
+@dataclass(frozen=True, eq=False)
+class HalfKnown:
+    """The standard error of each entry of a column, 0 if exact, and bounds of missing ones, infinite if none."""
+
+    error: Real
+    lower: Real
+    upper: Real
+
+    @property
+    def bounded(self) -> Mask:
+        """Whether each entry lies between bounds."""
+        return np.isfinite(self.lower) | np.isfinite(self.upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +42,67 @@ class TableColumn:
     levels: tuple[Any, ...] = ()  # levels of a category as they are written in the table; empty for numbers
     features: tuple[int, int] = (0, 1)  # (start, stop) of the features of the model that encode it
     markers: tuple[float, ...] = ()  # numbers that stand for a missing value in the user's table, such as -99
-    bounded: bool = False  # whether some entries are known only to lie between bounds; their values are NaN
+    half: HalfKnown | None = None  # errors of its entries and bounds of missing ones, in the user's units
 
     @cached_property
     def seen(self) -> Mask:
         """Whether each entry was observed."""
         return ~np.isnan(self.values)
+
+    @cached_property
+    def bounded(self) -> Mask:
+        """Whether each entry is known only to lie between bounds."""
+        return np.zeros(len(self.values), bool) if self.half is None else self.half.bounded
+
+    @cached_property
+    def within(self) -> str:
+        """Where entries between bounds lie: "below 0.05", "above a limit", "between bounds"; "" if there are none."""
+        if self.half is None or not self.bounded.any():
+            return ""
+        low, high = self.half.lower[self.bounded], self.half.upper[self.bounded]
+        for way, ends, others in (("below", high, low), ("above", low, high)):
+            if np.isinf(others).all():
+                return f"{way} {readable(ends[0])}" if np.allclose(ends, ends[0], atol=0) else f"{way} a limit"
+        return "between bounds"
+
+    @property
+    def unseen(self) -> str:
+        """What the entries without a value are: "missing", "below 0.05", "missing or below a limit"."""
+        if not self.within:
+            return "missing"
+        return self.within if (self.seen | self.bounded).all() else f"missing or {self.within}"
+
+    def word(self, row: int) -> str:
+        """An entry as text: its value, with its error; what it lies below, above or between; or "missing"."""
+        value, half = self.values[row], self.half
+        if self.levels:
+            return "missing" if np.isnan(value) else str(self.levels[int(value)])
+        if half is None:
+            return "missing" if np.isnan(value) else readable(value)
+        if not np.isnan(value):
+            return readable(value) + (f" ± {readable(half.error[row])}" if half.error[row] else "")
+        low, high = half.lower[row], half.upper[row]
+        if np.isinf(low):
+            return "missing" if np.isinf(high) else f"below {readable(high)}"
+        return f"above {readable(low)}" if np.isinf(high) else f"{readable(low)} to {readable(high)}"
+
+    def placed(self) -> TableColumn:
+        """The same column for comparisons, in which entries below or above a limit are at the limit."""
+        if self.half is None:
+            return self
+        low, high = self.half.lower, self.half.upper
+        limits = np.where(np.isinf(low), high, np.where(np.isinf(high), low, np.nan))
+        return replace(self, values=np.where(np.isfinite(limits), limits, self.values))
+
+    def beyond(self, value: float) -> str:
+        """As what a quantile of the placed values is known: "below 0.05", or "" if as itself."""
+        if self.half is None:
+            return ""
+        low, high = self.half.lower[self.bounded], self.half.upper[self.bounded]
+        under, over = high[np.isinf(low)], low[np.isinf(high)]
+        if len(under) and value <= under.max():
+            return f"below {readable(under.max())}"
+        return f"above {readable(over.min())}" if len(over) and value >= over.min() else ""
 
     @property
     def scaled(self) -> bool:
@@ -45,6 +114,12 @@ class TableColumn:
         """Whether it holds whole numbers only."""
         seen = self.values[self.seen]
         return self.kind == "number" and bool((seen == np.rint(seen)).all())
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        seen = self.values[self.seen]
+        return float(seen.min()), float(seen.max())
 
     @property
     def pooled(self) -> bool:
@@ -66,7 +141,7 @@ class TableColumn:
 
     def taken(self, rows: Any) -> TableColumn:
         """The same column with some of the rows."""
-        return replace(self, values=self.values[rows])
+        return replace(self, values=self.values[rows], half=None)
 
 
 def columns_of_model(encoder: FrameEncoder | None, values: Real, names: Sequence[str]) -> tuple[TableColumn, ...]:

@@ -385,7 +385,7 @@ def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: i
     """Compare every cluster with all other rows (other clusters and outliers), in each column of the table."""
     n = len(found.labels)
     rows: Any = slice(None) if n <= most_rows else np.sort(np.random.default_rng(0).choice(n, most_rows, replace=False))
-    columns, labels = [column.taken(rows) for column in found.columns], found.labels[rows]
+    columns, labels = [column.placed().taken(rows) for column in found.columns], found.labels[rows]
     shares, p_values = importances_of(columns, labels)
     corrected = holm(p_values)
     least, centers = 1 if found.rows else LEAST_VALUES, found.shown(found.centers)

@@ -18,7 +18,7 @@ from fusewise.observations import BoundedEntries, Entries
 from fusewise.support import InputError
 from fusewise.tables import Cells
 from fusewise.views._certainty import KnownLabels, compare_labels
-from fusewise.views._columns import ColumnsRead, TableColumn, columns_in_memory, columns_of_model
+from fusewise.views._columns import ColumnsRead, HalfKnown, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
 from fusewise.views._layouts import Plane, fit_plane
 from fusewise.views._rules import ClusterRule, rules_of
@@ -132,7 +132,8 @@ class Findings:
     @property
     def n_outliers(self) -> int:
         """Number of rows in no cluster, but for those with nothing observed."""
-        return int(np.count_nonzero(self.labels < 0)) - len(self.blank)
+        outside = self.labels < 0
+        return int(np.count_nonzero(outside)) - int(np.count_nonzero(outside[self.blank]))
 
     @cached_property
     def looked_at(self) -> Index:
@@ -259,10 +260,8 @@ def read_findings(
     if origin is None:
         used = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
         origin = TableOrigin(used, columns_in_memory(used))
-    if isinstance(entries, BoundedEntries):
-        marked = [
-            replace(each, bounded=bool(entries.bounded[:, slice(*each.features)].any())) for each in origin.columns
-        ]
+    if isinstance(entries, BoundedEntries) or entries.variances is not None:
+        marked = [replace(each, half=_half_known(entries, each, shift, scale)) for each in origin.columns]
         origin = replace(origin, columns=tuple(marked))
     if by_default:  # that of a column: sqrt(sum_j s_j²) over the features j that encode it
         for column in origin.columns:
@@ -287,6 +286,19 @@ def read_findings(
         model=model,
         given_names=tuple(getattr(model, "cluster_names_", ())),
     )
+
+
+def _half_known(entries: Entries, column: TableColumn, shift: Real, scale: Real) -> HalfKnown | None:
+    """Errors and bounds of a column of numbers, in the user's units; None if it has none."""
+    j, free = column.features[0], np.full(len(column.values), np.inf)
+    if column.kind != "number":
+        return None
+    errors = 0 * column.values if entries.variances is None else np.sqrt(entries.variances[:, j]) * abs(scale[j])
+    low, high = -free, free
+    if isinstance(entries, BoundedEntries):
+        low, high = (end[:, j] * scale[j] + shift[j] for end in (entries.low, entries.high))
+    half = HalfKnown(np.where(column.seen, errors, 0.0), low, high)
+    return half if half.error.any() or half.bounded.any() else None
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:

@@ -33,9 +33,9 @@ class Plane:
         return np.asarray((scaled(rows, self.unit, self.units) - self.mean) @ self.axes.T)
 
     @property
-    def of_what(self) -> str:
-        """What the components are those of, as in "first principal component of columns made symmetric"."""
-        return "" if self.units is None else " of columns made symmetric"
+    def note(self) -> str:
+        """A sentence on the columns that the components are those of, if they were changed."""
+        return "" if self.units is None else "Principal components of columns made symmetric."
 
 
 def scaled(rows: Real, unit: Real, units: Units | None) -> Real:

@@ -18,11 +18,12 @@ from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
 from fusewise.views._canvas import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._columns import TableColumn
-from fusewise.views._contrasts import LEAST_VALUES, Contrast, Contrasts
+from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._findings import Findings
 from fusewise.views._layouts import neighbour_layout
 from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
 from fusewise.views._rules import python_module, sql_script
+from fusewise.views._sentences import value_words
 from fusewise.views._trees import RowTree, branches_of, row_tree
 
 #: Array types available in browsers.
@@ -165,11 +166,11 @@ def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], f
 def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
     labels = found.labels[found.drawn]
     axes = [
-        f"{which} principal component{found.plane.of_what} ({share:.0%} of the variance)"
+        f"{which} principal component ({share:.0%} of the variance)"
         for which, share in zip(("first", "second"), found.plane.shares, strict=True)
     ]
     words: dict[str, dict[str, Any]] = {
-        "components": {"axes": axes, "lines": True, "ticks": True, "note": ""},
+        "components": {"axes": axes, "lines": True, "ticks": True, "note": found.plane.note},
         "neighbours": {
             "axes": ["", ""],
             "lines": False,
@@ -256,7 +257,8 @@ def packed_column(column: TableColumn, expected: Real, rows: Index) -> dict[str,
     cells = completed_cells(column, expected, rows)
     if column.levels:
         return {"name": column.name, "levels": list(map(str, column.levels)), "values": packed_whole(cells.astype(int))}
-    return {"name": column.name, "values": packed_numbers(cells)}
+    half = {} if column.half is None else {name: packed(of[rows], "f8") for name, of in vars(column.half).items()}
+    return {"name": column.name, "values": packed_numbers(cells), **half}
 
 
 def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict[str, Any]:
@@ -273,15 +275,16 @@ def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict
         **{name: packed_numbers(found.shown(of).ravel()) for name, of in centers.items()},
         "profile": _profile(partition),
         "missing": _missing(partition.missing) if found.rows else None,
-        "contrasts": _contrasts(found.contrasts, rows=found.rows),
+        "contrasts": _contrasts(found),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
         "rulesSql": sql_script(found.rules, file),
         "rulesPython": python_module(found.rules),
     }
 
 
-def _contrasts(contrasts: Contrasts, *, rows: bool) -> dict[str, Any]:
+def _contrasts(found: Findings) -> dict[str, Any]:
     """Counts inside each cluster and in the other rows; without rows only where both sides have values enough."""
+    contrasts = found.contrasts
     place = {column.position: j for j, column in enumerate(contrasts.columns)}
     compared = {contrast.column for of in contrasts.clusters for contrast in of}
     columns = [
@@ -289,20 +292,22 @@ def _contrasts(contrasts: Contrasts, *, rows: bool) -> dict[str, Any]:
         for column in contrasts.columns
         if column.position in compared
     ]
-    kept = [[c for c in of if rows or c.effect is not None] for of in contrasts.clusters]
-    return {"columns": columns, "clusters": [[_contrast(c, place[c.column]) for c in of] for of in kept]}
+    kept = [[c for c in of if found.rows or c.effect is not None] for of in contrasts.clusters]
+    clusters = [[_contrast(c, place[c.column], found.columns[c.column]) for c in of] for of in kept]
+    return {"columns": columns, "clusters": clusters}
 
 
-def _contrast(contrast: Contrast, column: int) -> dict[str, Any]:
+def _contrast(contrast: Contrast, place: int, column: TableColumn) -> dict[str, Any]:
     effect, inside, outside = contrast.effect, contrast.inside, contrast.outside
     numbers = [] if effect is None else [round(v, 3) for v in (effect.value, effect.low, effect.high)]
     return {
-        "column": column,
+        "column": place,
         "inside": inside.counts,
         "outside": outside.counts,
         "n": [inside.n, outside.n],
         "missing": [round(inside.missing, 4), round(outside.missing, 4)],
-        "median": [_short(inside.median), _short(outside.median)],
+        "median": _short(inside.median),
+        "medians": value_words(column, inside.median, outside.median) if column.kind == "number" else None,
         "level": contrast.level,
         "effect": None if effect is None else [effect.name, *numbers],
         "differs": contrast.differs,

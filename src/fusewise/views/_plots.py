@@ -136,9 +136,8 @@ def _tooltips(found: Findings) -> Callable[[int], str]:
         sure = "" if found.confidence is None else f", confidence {found.confidence[row]:.3f}"
         lines = [f"<b>{as_text(found.names[row])}</b>", cluster_word(int(found.labels[row])) + sure]
         for about in found.contrasts.columns[:TOLD_COLUMNS]:
-            column, value = found.columns[about.position], found.columns[about.position].values[row]
-            word = "missing" if np.isnan(value) else column.levels[int(value)] if column.levels else readable(value)
-            lines.append(f"{as_text(column.name)}: {as_text(word)}")
+            column = found.columns[about.position]
+            lines.append(f"{as_text(column.name)}: {as_text(column.word(row))}")
         return "<br>".join(lines)
 
     return tooltip

@@ -69,7 +69,11 @@ def profile_of(found: Findings, most: int = MOST_FEATURES) -> Profile:
         telling[slice(*found.columns[about.position].features)] = about.importance
     main = np.concatenate([_main_features(found, column) for column in found.columns])
     kept = np.sort(main[np.argsort(-telling[main], kind="stable")[:most]])
-    effects = _effects(found.values[:, kept], found.labels, found.n_clusters)
+    values = found.values[:, kept]
+    for column in found.columns:
+        if column.half is not None:
+            values[:, kept == column.features[0]] = column.placed().values[:, None]
+    effects = _effects(values, found.labels, found.n_clusters)
     order = _side_by_side(effects)
     return Profile(kept[order], effects[:, order], telling)
 

@@ -20,7 +20,7 @@ import fusewise
 from fusewise.automatic import Choice
 from fusewise.fusion import Fidelity, FusionPath, Penalty
 from fusewise.support import InputError, counted, readable, refuse_to_overwrite, write_whole
-from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
+from fusewise.theory import ClusterGeometry, promise, success_probability
 from fusewise.views import _sentences as words
 from fusewise.views._canvas import SYMBOLS, colour, shape
 from fusewise.views._certainty import UNCERTAIN, cluster_confidence
@@ -41,7 +41,8 @@ def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
     inside, outside = contrast.inside, contrast.outside
     values, mean, center = ["–", "–"], "–", "–"
     if column.scaled:
-        values, mean = words.value_words(column, inside.median, outside.median), readable(inside.mean)
+        values = words.value_words(column, inside.median, outside.median)
+        mean = "–" if column.within else readable(inside.mean)
         center = readable(contrast.center[0]) if len(contrast.center) == 1 else "–"
     elif effect is not None:
         values = [f"{contrast.level}: {effect.parts[0]:.0%}", f"{effect.parts[1]:.0%}"]
@@ -308,10 +309,9 @@ FRACTIONS = np.linspace(0.05, 1, 20).round(2)
 
 
 class MeasuredGuarantee(NamedTuple):
-    """The guarantee in words, its numbers, and pairs (observed fraction, guaranteed probability) if any is above 0."""
+    """The guarantee in words, and pairs (observed fraction, guaranteed probability) if any is above 0."""
 
     sentences: list[str]
-    promise: Promise | None = None
     curve: tuple[tuple[float, float], ...] = ()
 
 
@@ -342,6 +342,4 @@ def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> Measure
         )
     chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
     drawn = geometry.n_clusters > 1 and chances.any()
-    return MeasuredGuarantee(
-        sentences, result, tuple(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else ()
-    )
+    return MeasuredGuarantee(sentences, tuple(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else ())

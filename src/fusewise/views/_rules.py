@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from functools import reduce
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from fusewise.views._findings import Findings
 
 
+#: How a value of a column is compared with a limit.
+SIGNS: dict[str, Callable[[Real, float], Mask]] = {
+    "=": np.equal, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Condition(PlainRecord):
     """A condition on one column; a row whose value is missing does not meet it.
@@ -26,7 +32,7 @@ class Condition(PlainRecord):
     Attributes
     ----------
     column : name of the column.
-    sign : "<=", ">", ">=", or "in" for a set of levels.
+    sign : "=", "<=", ">", ">=", or "in" for a set of levels, of an ordered column a range.
     limit : the limit of a number; None for levels.
     levels : the levels of a category.
     kind : kind of the column.
@@ -45,9 +51,7 @@ class Condition(PlainRecord):
         values = column.values
         if self.limit is None:
             return np.isin(values, [column.levels.index(level) for level in self.levels])
-        if self.sign == "<=":
-            return values <= self.limit
-        return values > self.limit if self.sign == ">" else values >= self.limit
+        return SIGNS[self.sign](values, self.limit)
 
     _written: ClassVar = ("text",)
 
@@ -56,9 +60,17 @@ class Condition(PlainRecord):
         """The condition in words."""
         if self.limit is not None:
             sign = {"<=": "≤", ">=": "≥"}.get(self.sign, self.sign)
-            return f"{self.column} {sign} {limit_word(self.limit)}"
+            return f"{self.column} {sign} {self.limit_text}"
         words = list(map(str, self.levels))
-        return f"{self.column} = {words[0]}" if len(words) == 1 else f"{self.column} is {' or '.join(words)}"
+        if len(words) == 1:
+            return f"{self.column} = {words[0]}"
+        between = self.kind == "ordered"
+        return f"{self.column} from {words[0]} to {words[-1]}" if between else f"{self.column} is {' or '.join(words)}"
+
+    @property
+    def limit_text(self) -> str:
+        """The limit as text."""
+        return "" if self.limit is None else limit_word(self.limit)
 
     def __str__(self) -> str:
         return self.text
@@ -77,9 +89,9 @@ class Condition(PlainRecord):
             keys = ", ".join(repr(_key(level, self.kind)) for level in self.levels)
             word = f"_word(row, {self.column!r})"
             return f"str({word}).lower() in ({keys},)" if self.kind == "flag" else f"{word} in ({keys},)"
-        value = f"_number(row, {self.column!r})"
+        value, sign = f"_number(row, {self.column!r})", "==" if self.sign == "=" else self.sign
         without = "".join(f" and {value} != {_code(marker)}" for marker in self.markers)
-        return f"{value} {self.sign} {_code(self.limit)}{without}"
+        return f"{value} {sign} {_code(self.limit)}{without}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +118,16 @@ class ClusterRule(PlainRecord):
     @property
     def text(self) -> str:
         """The conditions in words."""
-        return " and ".join(map(str, self.conditions)) or "no rule"
+        words: dict[Any, str] = {}
+        for condition in self.conditions:
+            ends = {of.sign: of for of in self.conditions if of.column == condition.column and of.limit is not None}
+            low = ends.get(">", ends.get(">="))
+            if low and "<=" in ends:  # "35 ≤ wind ≤ 60", and not "wind ≥ 35 and wind ≤ 60"
+                sign = "<" if low.sign == ">" else "≤"
+                words[condition.column] = f"{low.limit_text} {sign} {ends['<='].text}"
+            else:
+                words[condition] = condition.text
+        return " and ".join(words.values()) or "no rule"
 
     def __str__(self) -> str:
         return self.text
@@ -114,8 +135,15 @@ class ClusterRule(PlainRecord):
     @property
     def sentence(self) -> str:
         """The rule with its precision and recall in words."""
-        found = f"finds {self.recall:.0%} of the cluster" if self.conditions else "finds nothing"
-        return f"{self} ({found}; {self.precision:.0%} of the {counted(self.n_rows, 'row')} it selects are in it)"
+        return f"{self} ({self.success})"
+
+    @property
+    def success(self) -> str:
+        """Its precision and recall in words."""
+        if not self.conditions:
+            return "no condition tells the cluster from other rows"
+        some = f"{percent(self.precision)} of the {counted(self.n_rows, 'row')} it selects are in it"
+        return f"finds {percent(self.recall)} of the cluster, and {some}"
 
     def met(self, columns: Sequence[TableColumn]) -> Mask:
         """Whether each row of a table meets the rule."""
@@ -134,10 +162,9 @@ class ClusterRule(PlainRecord):
     def python_function(self) -> str:
         """The function alone, which needs ``PYTHON_HEAD`` before it."""
         tests = [f"({condition.as_python()})" for condition in self.conditions]
-        told = f"{self} (precision {self.precision:.0%}, recall {self.recall:.0%})"
         return (
             f"def is_cluster_{self.cluster}(row):\n"
-            f"    # {_one_line(told)}\n"
+            f"    # {_one_line(self.sentence)}\n"
             f"    return {' and '.join(tests) or 'False'}\n"
         )
 
@@ -166,12 +193,10 @@ def _word(row, column):
 
 
 def sql_script(rules: Sequence[ClusterRule], table_name: str) -> str:
-    """All rules as queries, each after a comment with its precision and recall; missing values must be NULL."""
-    parts = ["-- One query per cluster. Missing values must be NULL: they meet no condition.\n"]
-    for rule in rules:
-        share = f"precision {rule.precision:.0%}, recall {rule.recall:.0%}"
-        parts.append(f"-- Cluster {rule.cluster}: {share}\n{rule.as_sql(table_name)}\n")
-    return "\n".join(parts)
+    """All rules as queries, each after a comment on its success; missing values must be NULL."""
+    head = "-- One query per cluster. Missing values must be NULL: they meet no condition.\n"
+    queries = [f"-- Cluster {rule.cluster}: {rule.success}\n{rule.as_sql(table_name)}\n" for rule in rules]
+    return "\n".join([head, *queries])
 
 
 def python_module(rules: Sequence[ClusterRule]) -> str:
@@ -224,6 +249,14 @@ def _code(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """A share in percent: "0%" and "100%" only if it is exactly that."""
+    least = 0.5 / 10 ** (digits + 2)
+    if 0 < share < least:
+        return f"<{10**-digits:g}%"
+    return f">{100 - 10**-digits:g}%" if 1 - least <= share < 1 else f"{share:.{digits}%}"
+
+
 def limit_word(limit: float) -> str:
     """A limit as text, with all of its digits where it has few."""
     code = _code(limit)
@@ -262,7 +295,7 @@ def rules_of(found: Findings) -> tuple[ClusterRule, ...]:
     rules = []
     for k, compared in enumerate(found.contrasts.clusters):
         columns = [found.columns[contrast.column] for contrast in compared[:MOST_COLUMNS] if contrast.separation > 0]
-        conditions = search(columns, found.labels == k)
+        conditions = search(columns, found.labels == k) if found.n_clusters > 1 else ()
         rules.append(judged(k, conditions, found.columns, found.labels == k))
     return tuple(rules)
 
@@ -334,9 +367,22 @@ def _conditions(column: TableColumn, order: Index, right: Real, weights: Real) -
 def _level_conditions(
     column: TableColumn, values: Real, totals: tuple[Real, Real], ends: Index, members: float
 ) -> Iterator[tuple[Condition, float]]:
-    """The levels with the largest share of members, as long as each raises the score; pooled levels have no name."""
+    """The levels with the largest share of members, as long as each raises the score; pooled levels have no name.
+
+    Of an ordered column, the range of levels with the largest score.
+    """
     hits, taken = (np.diff(total[ends], prepend=0.0) for total in totals)
     places = values[ends].astype(np.intp)
+    if column.kind == "ordered":
+        low, high = np.triu_indices(len(places))
+        sums = np.cumsum(np.pad([hits, taken], ((0, 0), (1, 0))), axis=1)
+        hits, taken = sums[:, high + 1] - sums[:, low]
+        scores = _f1(hits, taken, members)
+        best = int(scores.argmax())
+        levels = column.levels[places[low[best]] : places[high[best]] + 1]
+        if len(levels) < len(column.levels):
+            yield Condition(column.name, "in", levels=levels, kind=column.kind), float(scores[best])
+        return
     named = places < len(column.levels) - column.pooled
     hits, taken, places = hits[named], taken[named], places[named]
     order = np.argsort(-hits / np.maximum(taken, 1e-300), kind="stable")[:MOST_LEVELS]
@@ -356,6 +402,8 @@ def number_condition(column: TableColumn, low: float, high: float, *, above: boo
     """The condition that separates the neighbouring values low < high, with a short limit between them."""
     limit = (float(high) if above else float(low)) if column.whole else short_limit(float(low), float(high))
     sign = "<=" if not above else ">=" if column.whole else ">"
+    if column.whole and limit in column.ends and (limit == column.ends[1]) == above:
+        sign = "="  # nothing is beyond it
     markers = tuple(marker for marker in column.markers if (marker > limit if above else marker <= limit))
     markers += (limit,) if above and column.whole and limit in column.markers else ()
     return Condition(column.name, sign, limit, kind=column.kind, markers=markers)

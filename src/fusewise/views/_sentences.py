@@ -6,6 +6,7 @@ and numbers that differ as they are printed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -17,7 +18,7 @@ from fusewise.support import PlainRecord, counted, in_series, readable, readable
 from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, LEVEL, Contrast
-from fusewise.views._rules import ClusterRule, limit_word
+from fusewise.views._rules import ClusterRule, limit_word, percent
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -115,14 +116,14 @@ def describe_clusters(found: Findings) -> tuple[ClusterDescription, ...]:
 
 def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
     """A name for each cluster, of two properties; of three, or with their values, where others would have the same."""
-
-    def names(part: str, most: int) -> list[str]:
-        return [", ".join(getattr(trait, part) for trait in of[:most]) for of in traits]
-
-    found = names("name", FEW_PROPERTIES)
-    for other in (names("name", MOST_PROPERTIES), names("short", FEW_PROPERTIES)):
-        found = [more if found.count(name) > 1 else name for name, more in zip(found, other, strict=True)]
-    return tuple(found)
+    found: list[list[str]] = [[] for _ in traits]
+    for part, most in (("name", FEW_PROPERTIES), ("name", MOST_PROPERTIES), ("short", FEW_PROPERTIES)):
+        often = Counter(frozenset(name) for name in found)  # "high a, high b" is "high b, high a"
+        longer = [[getattr(trait, part) for trait in of[:most]] for of in traits]
+        found = [
+            more if often[frozenset(name)] > 1 or not name else name for name, more in zip(found, longer, strict=True)
+        ]
+    return tuple(map(", ".join, found))
 
 
 def _traits(found: Findings, k: int) -> list[Trait]:
@@ -140,6 +141,7 @@ def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
     """A difference in words; None if no numbers can be printed that differ."""
     if not column.scaled:
         return _level_trait(contrast)
+    column = column.placed()
     inside, outside, name = contrast.inside, contrast.outside, contrast.name
     assert contrast.effect is not None
     delta = contrast.effect.value
@@ -150,13 +152,20 @@ def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
         return Trait(name, words, f"{name} {sign} {here}", f"{much} {name}")
     if inside.within - outside.within > contrast.separation:
         low, high = value_words(column, inside.low, inside.high)
-        which = f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
+        which = _equal(name, low) if low == high else f"{name} from {low} to {high}"
         return _share_trait(name, which, (inside.within, outside.within), which)
     limit = str(column.levels[int(contrast.limit)]) if column.levels else limit_word(contrast.limit)
     above = inside.above > outside.above
     which = f"{name} {'>' if above else '≤'} {limit}"
+    beyond = column.values[column.seen & ((column.values > contrast.limit) == above)]
+    if (beyond == beyond[0]).all():  # "= 0" says more than "≤ 0" if nothing is below
+        which = _equal(name, value_words(column, beyond[0])[0])
     shares = (inside.above, outside.above) if above else (1 - inside.above, 1 - outside.above)
     return _share_trait(name, which, shares, which)
+
+
+def _equal(name: str, word: str) -> str:
+    return f"{name} {word}" if word.startswith(("below ", "above ")) else f"{name} = {word}"
 
 
 def _level_trait(contrast: Contrast) -> Trait | None:
@@ -179,9 +188,8 @@ def _missing(contrast: Contrast, column: TableColumn) -> Trait | None:
     if effect is None or abs(effect.value) < LEAST_MISSING or effect.low <= 0 <= effect.high:
         return None
     p, q, name = contrast.inside.missing, contrast.outside.missing, contrast.name
-    if column.bounded:
-        return _share_trait(name, f"{name} without an exact value", (p, q), f"{name} {'in' if p > q else ''}exact")
-    return _share_trait(name, f"missing {name}", (p, q), f"{name} {'missing' if p > q else 'known'}")
+    which = f"missing {name}" if column.unseen == "missing" else f"{name} {column.unseen}"
+    return _share_trait(name, which, (p, q), f"{name} {column.unseen if p > q else 'known'}")
 
 
 def _share_trait(column: str, which: str, shares: tuple[float, float], name: str) -> Trait | None:
@@ -193,19 +201,13 @@ def _share_trait(column: str, which: str, shares: tuple[float, float], name: str
     return Trait(column, f"{often} often {which} ({p} against {q} elsewhere)", f"{which} {sign} {p}", name)
 
 
-def percent(share: float) -> str:
-    """A share in percent: "0%" and "100%" only if it is exactly that."""
-    if 0 < share < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
-
-
 def value_words(column: TableColumn, *values: float) -> list[str]:
     """Values of a column as text, with digits enough to differ; for ordered levels the level at the position."""
     if column.levels:
         return [str(column.levels[int(np.floor(value))]) if np.isfinite(value) else "–" for value in values]
     texts = readable_apart(values)
-    return texts if max(map(len, texts)) <= MOST_DIGITS else [readable(value) for value in values]
+    texts = texts if max(map(len, texts)) <= MOST_DIGITS else [readable(value) for value in values]
+    return [column.beyond(value) or text for value, text in zip(values, texts, strict=True)]
 
 
 def headline(found: Findings) -> str:
@@ -214,7 +216,12 @@ def headline(found: Findings) -> str:
     others = f" and {counted(found.n_outliers, 'outlier')}" if found.n_outliers else ""
     size = f"{counted(n, 'row')} and {counted(p, 'column')}"
     number = counted(found.n_clusters, "cluster")
-    return f"{number}{others} in {size}; {found.observed_fraction:.1%} of the values observed."
+    return f"{number}{others} in {size}; {observed_words(found.observed_fraction)}."
+
+
+def observed_words(share: float) -> str:
+    """As in "97.5% of the values observed"."""
+    return "all values observed" if share == 1 else f"{percent(share, 1)} of the values observed"
 
 
 def lead(found: Findings, option: str) -> list[str]:
@@ -444,22 +451,28 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     """Sentences on whether missingness depends on the cluster."""
     if found.seen.all():
         return ["No values are missing."]
+    half = [(column, int(np.count_nonzero(column.bounded))) for column in found.columns if column.bounded.any()]
+    said = []
+    if half:
+        each = [f"{column.name} ({counted(n, 'value')} {column.within})" for column, n in half]
+        said = [f"Counted as missing here, but known in part: {some_of(each, NAMED)}."]
     if found.n_clusters < 2:
-        return ["Missing values can be compared only between two or more clusters."]
+        return [*said, "Missing values can be compared only between two or more clusters."]
     tested, differing = int(np.count_nonzero(~np.isnan(missing.p_values))), missing.differing
     if not tested:
-        return ["No column has enough missing and observed values in every cluster to test for a difference."]
+        return [*said, "No column has enough missing and observed values in every cluster to test for a difference."]
     how = f"Pearson's chi-square test for each column with Holm's correction, level {LEVEL:.0%}"
     untested, columns = found.seen.shape[1] - tested, f"the {counted(tested, 'column')} tested ({how})."
     columns += f" {counted(untested, 'column')} had too few missing or observed values to test." if untested else ""
     if not len(differing):
-        return [f"No dependence of missingness on the cluster was found in {columns}"]
+        return [*said, f"No dependence of missingness on the cluster was found in {columns}"]
     named = []
     for j in differing[:NAMED]:
         rates = missing.rates[:, j]
         each = [f"in {rates[k]:.0%} of cluster {k}" for k in (rates.argmin(), rates.argmax())]
-        named.append(f"{missing.names[j]} (missing {each[0]}, {each[1]})")
+        named.append(f"{missing.names[j]} ({found.columns[j].unseen} {each[0]}, {each[1]})")
     return [
+        *said,
         f"Missingness depends on the cluster in {len(differing)} of {columns}",
         f"The clearest differences: {in_series(named)}.",
         "This can be a finding in itself. It also means that values are not missing completely at random.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -86,13 +87,8 @@ def _along_path(found: Findings, path: FusionPath) -> Trail:
 
 def _run_lengths(partitions: list[Labels]) -> list[float]:
     """For each step, the number of consecutive steps with its partition; NaN for fewer than two groups."""
-    runs: list[list[int]] = []
-    for k, labels in enumerate(partitions):
-        if k and np.array_equal(labels, partitions[k - 1]):
-            runs[-1].append(k)
-        else:
-            runs.append([k])
-    steps = [float(len(run)) for run in runs for _ in run]
+    runs = [len(list(same)) for _, same in groupby(labels.tobytes() for labels in partitions)]
+    steps = [float(n) for n in runs for _ in range(n)]
     return [n if labels.max(initial=-1) >= 1 else np.nan for n, labels in zip(steps, partitions, strict=True)]
 
 

@@ -7,7 +7,7 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise import FusionClustering, FusionImputer
-from fusewise.automatic._tree import MergeTree, successors
+from fusewise.automatic._tree import MergeTree
 from fusewise.views import read_findings
 from fusewise.views._contrasts import holm
 from fusewise.views._layouts import fit_plane
@@ -78,11 +78,6 @@ def test_steps_below_the_first_candidate_are_cuts_of_the_tree():
     assert len(cuts) > 3
     for labels, lam in cuts:
         assert adjusted_rand_score(fcluster(tree, lam, "distance"), labels) == 1
-
-
-def test_successors_by_majority():
-    fine, coarse = np.array([0, 0, 0, 1, 1, 2, -1]), np.array([1, 1, 0, 0, 0, -1, 0])
-    np.testing.assert_array_equal(successors(fine, coarse), [1, 0, -1])
 
 
 def test_branches(model):

@@ -101,11 +101,11 @@ def firefox():
 
 @pytest.fixture(
     scope="module",
-    params=[*(("chromium", width) for width in (390, 1280, 3840)), ("firefox", 390), ("firefox", 1280)],
+    params=[*(("chromium", width) for width in (390, 800, 3840)), ("firefox", 390), ("firefox", 1280)],
     ids=str,
 )
 def tab(request, plant_page):
-    """The page of the plants in both browsers, as wide as a phone, a laptop and a 4K screen."""
+    """The page of the plants in both browsers, as wide as a phone, a tablet, a laptop and a 4K screen."""
     kind, width = request.param
     if kind == "chromium":
         opened = ChromiumTab(request.getfixturevalue("browser"), plant_page, width)

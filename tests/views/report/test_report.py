@@ -1,7 +1,6 @@
 """The report's file: what is in it, what never gets into it, and how it is written."""
 
 import html
-import json
 import re
 
 import numpy as np
@@ -15,7 +14,6 @@ from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import _report as making
 from fusewise.views import _sentences as words
 from fusewise.views import number_sentence, read_findings
-from fusewise.views._payload import packed_numbers, to_json
 from fusewise.views._report import guarantee_of, write_report
 
 
@@ -52,16 +50,6 @@ def test_units_are_the_users(table, model, tmp_path):
     np.testing.assert_allclose(shown[seen], (table[0] * scale + shift)[seen].astype("f4"), rtol=1e-6)
 
 
-def test_numbers_travel_in_few_bytes():
-    """Whole numbers exactly, others to seven digits; large whole numbers may be codes."""
-    kinds = {"u1": [0, 255], "i2": [-300, 4], "i4": [70_000, 1], "f4": [0.1, 5e6], "f8": [0.5, 2**24 + 1]}
-    for kind, numbers in kinds.items():
-        entry = packed_numbers(np.array(numbers, float))
-        assert entry["kind"] == kind
-        np.testing.assert_allclose(unpacked(entry), numbers, rtol=0 if kind != "f4" else 6e-8)
-    assert packed_numbers(np.array([1.0, np.nan]))["kind"] == "f4"
-
-
 @pytest.mark.parametrize("unit", [1e60, 1e-60])
 def test_entries_beyond_single_precision_travel_too(model, table, unit, tmp_path):
     shown = cells_of(data_of(write_report(model, tmp_path / "r.html", units=(0.0, unit)).read_text()))[0]
@@ -80,12 +68,6 @@ def test_tables_are_as_wide_as_their_heads(table, tmp_path):
         spans = [sum(int(n) - 1 for n in re.findall(r'colspan="(\d+)"', line)) for line in (head, *lines)]
         assert "outliers" in lines[-1]
         assert {n + more for n, more in zip(cells, spans, strict=True)} == {cells[0]}
-
-
-def test_json_has_no_tags_and_no_nan():
-    text = to_json({"a": ["</script>", float("nan"), np.float64("inf"), np.int64(3), 1.5]})
-    assert "<" not in text
-    assert json.loads(text) == {"a": ["</script>", None, None, 3, 1.5]}
 
 
 def test_never_overwrites_unless_told(model, tmp_path):

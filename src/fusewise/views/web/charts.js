@@ -71,7 +71,7 @@ function paintMissing(surface) {
   const texts = fitted(titles, surface.width, 11.5);
   const left = 16 + widthOf("cluster 00", 11.5);
   const slot = (surface.width - left - 8) / width;
-  const few = slot >= 11 * unit;
+  const some = Math.ceil((15 * unit) / slot), few = some < 4;  // names need room: every one, or one in two or three
   const bottom = surface.height - (few ? 20 * unit + 0.8 * Math.max(...texts.map(({ wide }) => wide)) : 26 * unit);
   const top = 46 * unit, right = surface.width - 8 - (few ? 0.3 * 60 * unit : 0);
   const x = bandScale(width, [left, right]);
@@ -87,7 +87,7 @@ function paintMissing(surface) {
     last = middle;
     surface.text(left - 14, middle, label < 0 ? "outliers" : clusterName(label), { anchor: "end", size: 11.5 });
   }
-  if (few) texts.forEach(({ text }, j) => surface.text(x.middle(j) + 4, bottom + 8 * unit, text, { turn: -52, anchor: "end", size: 11.5, name: "column" }));
+  if (few) texts.forEach(({ text }, j) => j % some === 0 && surface.text(x.middle(j) + 4, bottom + 8 * unit, text, { turn: -52, anchor: "end", size: 11.5, name: "column" }));
   else surface.text(right, bottom + 13 * unit, "columns in the order of the table", { anchor: "end", fill: muted });
   surface.area(left, top, right - left, bottom - top, { tip: (px, py) => {
     const [at, j] = [y.back(py), x.back(px)];

@@ -44,12 +44,12 @@ function paintPanel(surface, partition, k, contrast, { x, y, width }) {
   const { muted, unit } = theme();
   const column = partition.contrasts.columns[contrast.column];
   surface.text(x, y + 10 * unit, cutTo(column.name, 0.92 * width, 12.5), { weight: 600, size: 12.5, name: "panel" });
-  const words = contrast.effect === null ? "too few observed values to compare" : contrast.median[0] === null ? "" : `median ${readable(contrast.median[0])}, elsewhere ${readable(contrast.median[1])}`;
-  if (words && !column.levels.length) surface.text(x, y + 25 * unit, words, { size: 10.5, fill: muted });
+  const words = contrast.effect === null ? "too few observed values to compare" : contrast.medians ? `median ${contrast.medians[0]}, elsewhere ${contrast.medians[1]}` : "";
+  if (words) surface.text(x, y + 25 * unit, words, { size: 10.5, fill: muted });
   const box = { left: x, top: y + 36 * unit, right: x + width, bottom: y + 122 * unit };
   const shares = [contrast.inside, contrast.outside].map((counts, side) => counts.map((count) => count / Math.max(contrast.n[side], 1)));
   if (column.levels.length) paintLevels(surface, box, column.levels, shares, k);
-  else paintHistogram(surface, box, column, shares, contrast.median, k);
+  else paintHistogram(surface, box, column, shares, contrast, k);
   if (Math.max(...contrast.missing) >= 0.005) {
     surface.text(x, y + 151 * unit, `missing: ${percent(contrast.missing[0])}, elsewhere ${percent(contrast.missing[1])}`, { size: 10.5, fill: muted });
   }
@@ -57,7 +57,7 @@ function paintPanel(surface, partition, k, contrast, { x, y, width }) {
 
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
-function paintHistogram(surface, { left, top, right, bottom }, { edges, soft }, [inside, outside], [median, elsewhere], k) {
+function paintHistogram(surface, { left, top, right, bottom }, { edges, soft }, [inside, outside], { median, medians }, k) {
   const { ink, muted, line, unit } = theme();
   const count = Math.max(2, (right - left) / (62 * unit)), range = [edges[0], edges[edges.length - 1]];
   const x = soft ? softScale(range, [left, right], soft, { count }) : linearScale(range, [left, right], { count });
@@ -75,7 +75,7 @@ function paintHistogram(surface, { left, top, right, bottom }, { edges, soft }, 
   for (const { at, text } of x.ticks) surface.text(at, bottom + 10 * unit, text, { anchor: at < left + 12 ? "start" : at > right - 12 ? "end" : "middle", size: 10.5, fill: muted });
   if (median !== null) surface.path(`M${x.at(Math.max(edges[0], Math.min(edges[edges.length - 1], median)))} ${bottom}l-4 6h8Z`, { fill: colourOf(k) });
   edges.slice(1).forEach((edge, i) => surface.area(x.at(edges[i]), top, x.at(edge) - x.at(edges[i]), bottom - top + 14, {
-    tip: () => `${readable(edges[i])} to ${readable(edge)}: ${percent(inside[i])} of cluster ${k}, ${percent(outside[i])} elsewhere (medians ${readable(median)} and ${readable(elsewhere)})`,
+    tip: () => `${readable(edges[i])} to ${readable(edge)}: ${percent(inside[i])} of cluster ${k}, ${percent(outside[i])} elsewhere (medians ${medians[0]} and ${medians[1]})`,
   }));
 }
 

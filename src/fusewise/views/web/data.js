@@ -29,7 +29,12 @@ const clusterName = (cluster) => (cluster < 0 ? "outlier" : `cluster ${cluster}`
 /** "1 row", "2,000 rows". */
 const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en-GB")} ${n === 1 ? one : many}`;
 
-const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
+/** A share in percent: "0%" and "100%" only if it is exactly that. */
+const percent = (share, digits = 0) => {
+  const least = 0.5 / 10 ** (digits + 2);
+  if (share > 0 && share < least) return `<${10 ** -digits}%`;
+  return share < 1 && share >= 1 - least ? `>${100 - 10 ** -digits}%` : `${(100 * share).toFixed(digits)}%`;
+};
 
 /** Format a number with three or four significant digits. */
 function readable(value) {

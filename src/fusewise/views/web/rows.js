@@ -8,10 +8,15 @@ function membershipOf(row) {
   return hasConfidence() ? `${where}, confidence ${confidenceOf(row).toFixed(3)}` : where;
 }
 
-/** A value of the table as text. */
-function shownCell(row, column) {
-  const value = tableCell(row, column);
-  return value === null ? "missing" : typeof value === "number" ? readable(value) : value;
+/** Errors and bounds of the entries of a column, if it has any. */
+const halfOf = (j) => (columns[j].half ??= ["error", "lower", "upper"].map((key) => (columns[j][key] ? unpack(columns[j][key]) : null)));
+
+/** A value of the table as text, with its error; what it lies below, above or between; or "missing". */
+function shownCell(row, j) {
+  const value = tableCell(row, j), [error, lower, upper] = halfOf(j).map((of) => of?.[row]);
+  if (value !== null) return typeof value === "number" ? readable(value) + (error ? ` ± ${readable(error)}` : "") : value;
+  if (Number.isFinite(lower) && Number.isFinite(upper)) return `${readable(lower)} to ${readable(upper)}`;
+  return Number.isFinite(upper) ? `below ${readable(upper)}` : Number.isFinite(lower) ? `above ${readable(lower)}` : "missing";
 }
 
 /** Tooltip with the row's name, cluster and the columns that separate the clusters best. */
@@ -54,7 +59,7 @@ function showRow(row) {
   for (const j of why ? order.sort((a, b) => size(b) - size(a)) : order) {
     const seen = isObserved(row, j);
     const guess = completedCell(row, j);
-    const words = seen ? shownCell(row, j) : `missing (expected: ${typeof guess === "number" ? readable(guess) : guess ?? "–"})`;
+    const words = shownCell(row, j) + (seen ? "" : ` (expected: ${typeof guess === "number" ? readable(guess) : guess ?? "–"})`);
     body.append(element("tr", {},
       element("th", { scope: "row" }, columns[j].name),
       element("td", { class: seen ? "number" : "number muted", ...(why && !seen ? { colspan: 2 } : {}) }, words),
