@@ -27,7 +27,7 @@ from fusewise.automatic._cuts import (
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import Mixture, probabilities
 from fusewise.automatic._mixture_fit import FIRST_ROUNDS, describe
-from fusewise.automatic._rows import Rows, cost_of_choice, informative_columns, parts_of
+from fusewise.automatic._rows import Rows, cost_of_choice, informative_columns, parts_of, well_known
 from fusewise.automatic._search import LARGEST_RANK, NEIGHBORS, RANK, TreeSearch
 from fusewise.automatic._valleys import in_parts, linked, one_hump, without_valley
 from fusewise.kernels import Index, Labels
@@ -185,9 +185,13 @@ def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree
 
 
 def crossing(rows: Rows, labels: Labels) -> float:
-    """The share of the nearest neighbours of the rows that are in other groups."""
-    near = np.asarray(cKDTree(rows.places).query(rows.places, 1 + NEAREST)[1])[:, 1:]
-    return float((labels[near] != labels[:, None]).mean())
+    """The share of the nearest neighbours of the well-known rows that are in other groups; 0 if few rows are known."""
+    known = np.flatnonzero(well_known(rows))
+    if len(known) < CROWDED * (labels.max() + 1):
+        return 0.0
+    near = np.asarray(cKDTree(rows.places[known]).query(rows.places[known], 1 + NEAREST)[1])[:, 1:]
+    own = labels[known]
+    return float((own[near] != own[:, None]).mean())
 
 
 def explains_more(search: TreeSearch, found: Searched, few: Searched) -> bool:
