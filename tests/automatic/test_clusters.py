@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic import Smooth, choose
+from fusewise.automatic import choose
 from fusewise.automatic._clusters import AxisMixture, Clusters
 from fusewise.automatic._columns import ColumnMixture, fit_columns
 from fusewise.automatic._evidence import Evidence
@@ -11,7 +11,7 @@ from fusewise.automatic._mixture import TAIL, Mixture, probabilities
 from fusewise.automatic._units import LevelBlock
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
-from fusewise.subspace import Subspace
+from fusewise.subspace import Smooth, Subspace
 
 P = 20
 

@@ -9,7 +9,6 @@ from fusewise.automatic._evidence import Evidence, LayeredEvidence
 from fusewise.automatic._hints import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.automatic._labelling import OUTLIER_LEVEL, Classified, Classifier, outlier_confidence
 from fusewise.automatic._mixture import Mixture
-from fusewise.automatic._smooth import Smooth
 from fusewise.automatic._stability import (
     MOST_HIDDEN,
     MOST_ROWS,
@@ -44,7 +43,6 @@ __all__ = [
     "Mixture",
     "Powers",
     "Refit",
-    "Smooth",
     "Stability",
     "Units",
     "best_cut",

@@ -21,7 +21,7 @@ from fusewise.automatic._rows import prior_variances
 from fusewise.automatic._units import LevelBlock, Levels, is_number
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations import InMemory
-from fusewise.subspace import Subspace, reconstruct
+from fusewise.subspace import Subspace, reconstruct, with_noise
 from fusewise.support import Dims, Instance, Maybe, NumberArray, PositionArray, Record, Several
 
 Count = npt.NDArray[Any]  # integers
@@ -289,14 +289,6 @@ def with_levels(numbers: Part, table: InMemory, levels: Levels, posterior: Real)
     for name, each in whole.items():
         each[:, numeric], each[:, ~numeric] = getattr(numbers, name), getattr(fitted, name)
     return replace(numbers, **whole, levels=levels, level_cost=fitted.level_cost)
-
-
-def with_noise(rows: Values, variances: Real, random: np.random.Generator) -> Values:
-    """Add independent normal noise of given variances of the columns, shared by the two parts of complex ones."""
-    noise = random.standard_normal(rows.shape)
-    if np.iscomplexobj(rows):
-        noise = (noise + 1j * random.standard_normal(rows.shape)) / np.sqrt(2)
-    return np.asarray(rows + np.sqrt(variances) * noise)
 
 
 def check_coordinates(dims: Dims) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import boxcox1p, inv_boxcox1p
 
 from fusewise.kernels import Index, Mask, Real, Values
-from fusewise.observations import BoundedEntries, Entries, InMemory, Table, refuse_tiny
+from fusewise.observations import BoundedEntries, Entries, InMemory, Table, refuse_tiny, varying_columns
 from fusewise.support import Instance, Maybe, NumberArray, PositionArray, Record
 
 
@@ -314,17 +314,6 @@ class Units(Record):
         first = self.flips == 0
         whole[:, self.columns[first]] += (scaled * self.scale[self.columns])[:, first]
         return whole
-
-
-def varying_columns(table: Table) -> tuple[Index, Real]:
-    """The columns that vary (all, if none does), and the standard deviation of each column, 1 for the others."""
-    deviations = np.sqrt(table.column_variances)
-    # A constant that is not an exact binary fraction varies in its last digits: that is rounding, not data.
-    rounding = 100 * float(np.finfo(table.dtype).eps) * np.abs(table.column_means)
-    columns = np.flatnonzero(deviations > rounding)
-    scale = np.ones(len(deviations))
-    scale[columns] = deviations[columns]
-    return (columns if len(columns) else np.arange(len(deviations))), scale
 
 
 class _TwoValues(NamedTuple):

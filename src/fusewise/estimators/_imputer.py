@@ -13,7 +13,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Choice, Smooth
+from fusewise.automatic import Choice
 from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_words
 from fusewise.estimators._clustering import FusionClustering, given_of
 from fusewise.estimators._inputs import source_of
@@ -30,6 +30,7 @@ from fusewise.observations import (
     is_dask,
 )
 from fusewise.saving import saveable
+from fusewise.subspace import Smooth
 from fusewise.support import Flag, InputError, Instance, Maybe, NumberArray, Rule, Word
 from fusewise.tables import FrameEncoder, Reading, is_frame, reread
 

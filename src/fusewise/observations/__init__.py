@@ -24,7 +24,16 @@ from fusewise.observations._conversion import (
     warn_of_blanks,
 )
 from fusewise.observations._dask import Block, DaskBlocks, DaskTable, compute, dask_library, merged
-from fusewise.observations._entries import Entries, InMemory, SparseEntries, Table, each_block, reduce_blocks, wide
+from fusewise.observations._entries import (
+    Entries,
+    InMemory,
+    SparseEntries,
+    Table,
+    each_block,
+    reduce_blocks,
+    varying_columns,
+    wide,
+)
 from fusewise.observations._quadratics import Observations, Quadratics
 from fusewise.observations._repeated import RepeatedRows
 from fusewise.observations._streamed import ArrayBlocks, ColumnMoments, ParquetBlocks, RowBlocks, StreamedEntries

@@ -510,3 +510,14 @@ def _of_each_block(work: Callable[[InMemory, slice], R], table: Table, width: in
             return work(part.take(rows), slice(begin + rows.start, begin + rows.stop))
 
         yield from in_threads(one, [slice(at, min(at + step, n)) for at in range(0, n, step)])
+
+
+def varying_columns(table: Table) -> tuple[Index, Real]:
+    """The columns that vary (all, if none does), and the standard deviation of each column, 1 for the others."""
+    deviations = np.sqrt(table.column_variances)
+    # A constant that is not an exact binary fraction varies in its last digits: that is rounding, not data.
+    rounding = 100 * float(np.finfo(table.dtype).eps) * np.abs(table.column_means)
+    columns = np.flatnonzero(deviations > rounding)
+    scale = np.ones(len(deviations))
+    scale[columns] = deviations[columns]
+    return (columns if len(columns) else np.arange(len(deviations))), scale

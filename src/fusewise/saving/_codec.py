@@ -32,10 +32,10 @@ def _by_name(*classes: type[Any]) -> dict[str, type[Any]]:
 
 #: Result dataclasses, saved field by field.
 RECORDS = _by_name(
-    FusionPath, Solution, subspace.Subspace, tables.ColumnCode, tables.FrameEncoder,
+    FusionPath, Solution, subspace.Smooth, subspace.Subspace, tables.ColumnCode, tables.FrameEncoder,
     automatic.Alternative, automatic.AxisMixture, automatic.Choice, automatic.Clusters, automatic.ColumnMixture,
     automatic.Evidence, automatic.Hints, automatic.LayeredEvidence, automatic.MergeTree, automatic.Mixture,
-    automatic.Powers, automatic.Smooth, automatic.Stability, automatic.Units,
+    automatic.Powers, automatic.Stability, automatic.Units,
     observations.BoundedEntries, observations.ColumnMoments, observations.DaskTable, observations.Entries,
     observations.RowSample, observations.SparseEntries, observations.StreamedEntries, observations.StreamSummary,
     observations.ValueRanges,

@@ -17,3 +17,4 @@ from fusewise.subspace._projection import (
     reconstruct,
 )
 from fusewise.subspace._rank import choose_rank, fit_shrunk_subspace
+from fusewise.subspace._smooth import Smooth, with_noise

@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from fusewise.automatic._clusters import with_noise
-from fusewise.automatic._units import varying_columns
 from fusewise.kernels import Index, Real, Values
-from fusewise.observations import Entries
-from fusewise.subspace import Subspace, coordinates, fit_shrunk_subspace, reconstruct
+from fusewise.observations import Entries, varying_columns
+from fusewise.subspace._projection import Subspace, coordinates, reconstruct
+from fusewise.subspace._rank import fit_shrunk_subspace
 from fusewise.support import Dims, Instance, NumberArray, PositionArray, Record
 
 
@@ -78,3 +77,11 @@ def _scaled(entries: Entries, columns: Index, scale: Real) -> Entries:
     """Varying columns in units of their standard deviation, as real numbers in double precision."""
     table = Entries(entries.values[:, columns] / scale[columns], entries.mask[:, columns]).real()
     return Entries(table.values.astype(float), table.mask)
+
+
+def with_noise(rows: Values, variances: Real, random: np.random.Generator) -> Values:
+    """Add independent normal noise of given variances of the columns, shared by the two parts of complex ones."""
+    noise = random.standard_normal(rows.shape)
+    if np.iscomplexobj(rows):
+        noise = (noise + 1j * random.standard_normal(rows.shape)) / np.sqrt(2)
+    return np.asarray(rows + np.sqrt(variances) * noise)
