@@ -6,7 +6,7 @@ import pytest
 from fusewise.automatic._clusters import AxisMixture, Clusters
 from fusewise.automatic._columns import fit_columns
 from fusewise.automatic._mixture import Mixture, probabilities
-from fusewise.automatic._nearby import MANY, NEGLIGIBLE, nearby
+from fusewise.automatic._nearby import ALL_LEFT_OUT, MANY, nearby
 from fusewise.automatic._rows import fit_axes
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries
@@ -53,6 +53,6 @@ def test_no_component_that_counts_is_left_out(case, kind):
     posterior = probabilities(densities)[0]
     left_out = posterior.copy()
     left_out[near.row, near.component] = 0
-    assert left_out.sum(axis=1).max() < NEGLIGIBLE
-    np.testing.assert_allclose(near.dense(clusters.n_components), posterior, atol=NEGLIGIBLE)
+    assert left_out.sum(axis=1).max() < ALL_LEFT_OUT
+    np.testing.assert_allclose(near.dense(clusters.n_components), posterior, atol=ALL_LEFT_OUT)
     assert len(near.component) < 0.95 * densities.size  # some are

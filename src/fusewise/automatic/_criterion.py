@@ -26,7 +26,7 @@ Classes = ColumnMixture
 
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
 #: thousand draws in all are accurate enough.
-DRAWS, ENOUGH = 4, 5000
+DRAWS, DRAWN_ROWS = 4, 5000
 #: Rows are not drawn whose labels have, given their entries, less entropy in all than this share of the gain at which
 #: fits end.
 CERTAIN = 0.25
@@ -106,7 +106,7 @@ def _unsure(entropies: Real) -> Index:
 @lru_cache(maxsize=2)
 def _draws(n: int, r: int) -> tuple[Real, Real]:
     """Uniform and normal numbers for each row: the same for every partition, so that chance does not decide."""
-    rng, draws = np.random.default_rng(0), min(DRAWS, -(-ENOUGH // n))
+    rng, draws = np.random.default_rng(0), min(DRAWS, -(-DRAWN_ROWS // n))
     return rng.random((draws, n)), rng.standard_normal((r, draws, n))
 
 

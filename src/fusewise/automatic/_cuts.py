@@ -39,6 +39,8 @@ from fusewise.pairs import nearest_expected
 MOST_CLUSTERS = 25
 #: With hints, partitions into so many groups more are compared: hints may join some of them.
 MOST_JOINED = 10
+#: Rows of the smallest of many clusters, and of a rare one.
+FEWEST = 5.0
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 
@@ -125,7 +127,7 @@ def labels_of(tree: MergeTree, nodes: list[int], places: Real, hints: Hints = NO
 #: Rounds in which the common spread and the cuts are computed in turn, at most.
 TURNS = 5
 #: Rounds of EM for one group, at most; they end when its likelihood gains less than this, in nats.
-ROUNDS, ENOUGH = 8, 0.2
+GROUP_ROUNDS, GAINED = 8, 0.2
 #: The first spread is that within the smallest groups of at least so many rows, plus one for each dimension.
 FIRST_ROWS = 4
 #: By which factor these groups grow as long as their spread shows nothing.
@@ -265,7 +267,7 @@ class Scores:
         self._ends = np.column_stack([begin, begin + tree.sizes[shape.top]])
         count = len(self._ends)
         self.fits, self.alone, self.error, self.rest = np.zeros((count, r + 1)), *np.zeros((3, count))
-        in_ranges(count, int(np.minimum(tree.sizes[shape.top], LOOKED_AT).mean()) * r * r * ROUNDS, self._fit)
+        in_ranges(count, int(np.minimum(tree.sizes[shape.top], LOOKED_AT).mean()) * r * r * GROUP_ROUNDS, self._fit)
         sides = np.column_stack([shape.left, shape.right])
         _place_rest(*self._rows, self._ends, sides, self.fits, self.rest)
 
@@ -295,7 +297,7 @@ def _fit_each(
         for i in range(n):
             which[i], weights[i] = ends[b, 0] + i * step, 1.0
         tau, before, fit, squared = 1.0, -np.inf, 0.0, 0.0
-        for _ in range(ROUNDS):
+        for _ in range(GROUP_ROUNDS):
             _mean(places, metric, pattern, which[:n], weights, system, mean)
             squares, seen, fit, squared = r + 2.0, r + 2.0, 0.0, 0.0
             for i in range(n):
@@ -309,7 +311,7 @@ def _fit_each(
                 density = _log_density(distances[i], tau, d)
                 fit, squared = fit + density, squared + density * density
                 weights[i] = (TAIL + d) / (TAIL + distances[i] / tau)
-            if fit - before < ENOUGH:
+            if fit - before < GAINED:
                 break
             before = fit
         for k in range(r):

@@ -25,9 +25,9 @@ from fusewise.kernels import Index, Real, Truncated, sites, truncated
 from fusewise.observations import BoundedEntries, Entries, InMemory
 
 #: Rounds in which the sites of a row are renewed, and the share of the way that each goes after the first.
-ROUNDS, STEP = 6, 0.7
+RENEWALS, STEP = 6, 0.7
 #: Components with a smaller probability for a row are left out of what is expected of its entries.
-NEGLIGIBLE = 1e-6
+LEFT_OUT = 1e-6
 #: Fits of axes to the sites that the axes before led to.
 FITS = 2
 
@@ -76,7 +76,7 @@ def sites_of(clusters: Clusters, table: BoundedEntries) -> Sites:
     some = table.exact.take(touched)
     y: Real = np.zeros(len(row))
     v: Real = np.full(len(row), np.inf)
-    for step in (1.0, *(ROUNDS - 1) * (STEP,)):
+    for step in (1.0, *(RENEWALS - 1) * (STEP,)):
         entries = _with_sites(some, (at, column), y, v)
         mean, variance = _expected(clusters, entries, at, column, y, v)
         given = truncated(mean, variance, low, high)
@@ -138,7 +138,7 @@ def _expected(clusters: Clusters, entries: Entries, at: Index, column: Index, y:
     begin = 0
     for part in clusters.parts:
         for k in range(part.n_components):
-            near = np.flatnonzero((shares[:, begin + k] > NEGLIGIBLE)[at])
+            near = np.flatnonzero((shares[:, begin + k] > LEFT_OUT)[at])
             if not len(near):  # a component far from every row with an interval
                 continue
             means[near, begin + k], variances[near, begin + k] = _by_component(

@@ -13,7 +13,7 @@ columns missing, and G takes r products for each row and component. Since
     log p(k, i) = const + a_ik - ((nu + d) / 2) log(nu + D_ik²)
 
 falls with (nu + D²) exp(-2 a / (nu + d)), the bounds are compared as they are, without a logarithm. Components that are
-left out have less than ``NEGLIGIBLE`` of the probability of a row, all together.
+left out have less than ``ALL_LEFT_OUT`` of the probability of a row, all together.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _solved_square(lower: Any, right: Any, solved: Any) -> float:
 #: Numbers of components from which densities are bounded before they are computed.
 MANY = 64
 #: Probability that all components that are left out have together, at most.
-NEGLIGIBLE = 1e-4
+ALL_LEFT_OUT = 1e-4
 
 
 class Nearby(NamedTuple):
@@ -252,4 +252,4 @@ def near_components(mixture: Mixture, evidence: Evidence) -> Nearby:
 
 def _range(n_components: int) -> float:
     """How many nats a component that counts may be below the best."""
-    return float(np.log(n_components / NEGLIGIBLE))
+    return float(np.log(n_components / ALL_LEFT_OUT))

@@ -16,6 +16,7 @@ from fusewise.automatic._classes import by_independent_columns, kmeans_groups
 from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of
 from fusewise.automatic._criterion import criterion, foreseen
 from fusewise.automatic._cuts import (
+    FEWEST,
     MOST_CLUSTERS,
     allowed_nodes,
     best_cuts,
@@ -38,9 +39,7 @@ MOST_COLUMNS = 20
 TURNS = 3
 #: Many clusters are looked for among at least this many rows for each; with fewer than the second number of rows in
 #: each group that is found, on average, more rows may show more groups.
-FEWEST_OF_MANY, CROWDED = 6, 12
-#: Rows of the smallest of many clusters.
-FEWEST = 5.0
+ROWS_PER_CLUSTER, CROWDED = 6, 12
 #: With so many rows, many clusters are looked for whatever few dimensions show.
 MANY_ROWS = 5000
 #: Neighbours of a row that are looked at, and the share of them that may be in other groups, among many clusters.
@@ -127,7 +126,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     for in as many dimensions as there may be.
     """
     n, room = search.sample.shape[0], min(LARGEST_RANK, search.most)
-    if search.told or search.for_classes or search.hints or search.weighted or n < FEWEST_OF_MANY * MOST_CLUSTERS:
+    if search.told or search.for_classes or search.hints or search.weighted or n < ROWS_PER_CLUSTER * MOST_CLUSTERS:
         return found
     sure = found.chosen > 0 and n < MANY_ROWS
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
@@ -163,7 +162,7 @@ def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree
     search.progress("cutting the merge tree", 0)
     found: dict[int, list[int]] = {}
     if along_tree:
-        most = tree.n_points // FEWEST_OF_MANY
+        most = tree.n_points // ROWS_PER_CLUSTER
         every = candidate_nodes(tree, search.smallest_of_many, None, most, search.copies)
         numbers = (MOST_CLUSTERS * 1.5 ** np.arange(1, 20)).astype(int)
         found = {len(every[k - 1]): every[k - 1] for k in numbers if k <= len(every)}

@@ -31,7 +31,7 @@ from sklearn.isotonic import isotonic_regression
 
 from fusewise.automatic._clusters import AxisMixture, Clusters, Part
 from fusewise.automatic._columns import ColumnMixture, columns_of_groups
-from fusewise.automatic._cuts import Scores, TreeBranches, branches, grow
+from fusewise.automatic._cuts import FEWEST, Scores, TreeBranches, branches, grow
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._labelling import OUTLIER_LEVEL, Classifier, tail
 from fusewise.automatic._mixture import log_tails, probabilities
@@ -155,8 +155,6 @@ def uniform(index: Index, seed: int) -> Real:
     return np.asarray(((z >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53)
 
 
-#: Rows of the smallest group.
-FEWEST = 5.0
 #: The tube has this share of a group's own rows; a row counts if it is known along it at least half as well as others.
 TUBE, KNOWN = 0.9, 0.5
 #: Steps on the way to a centre: so many for each spread, and at most so many.
@@ -164,9 +162,9 @@ STEPS, MOST_STEPS = 2, 60
 #: Ways to the centres of components that have at least this share of the rows of a group are looked at.
 OFTEN = 0.1
 #: How much better a valley must explain the rows of the sample, in nats.
-CERTAIN = 3.0
+CLEARLY = 3.0
 #: Rounds in which rows join the group that explains them better than the clusters do.
-ROUNDS = 3
+RENEWALS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +189,7 @@ class RareSearch:
     def __call__(self) -> tuple[Clusters, list[float]]:
         """The clusters, with the rare ones that were found; and the sizes of those that are smaller than asked for."""
         groups = self.groups()
-        for _ in range(ROUNDS if groups else 0):
+        for _ in range(RENEWALS if groups else 0):
             groups = [rows for rows in self._attracted(*self._described(groups)) if self._size(rows) >= FEWEST]
             if not groups:
                 break
@@ -231,7 +229,7 @@ class RareSearch:
             labels, counts = np.unique(self.known.label[members], return_counts=True)
             near = (centers @ subspace.basis)[labels[counts >= OFTEN * len(members)]]
             gains = (along.valley_gains(members, scores.fits[branch, :-1], center) for center in near)
-            return all(of_table > np.log(self.n_rows) and of_sample > CERTAIN for of_table, of_sample in gains)
+            return all(of_table > np.log(self.n_rows) and of_sample > CLEARLY for of_table, of_sample in gains)
 
         return [tree.members(int(shape.top[branch])) for branch in best_branches(shape, gains, apart)]
 
@@ -248,7 +246,7 @@ class RareSearch:
         members = np.concatenate(groups)
         labels = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
         order = np.argsort(members, kind="stable")
-        fitted = columns_of_groups(self.rows.take(members[order]), labels[order], ROUNDS)
+        fitted = columns_of_groups(self.rows.take(members[order]), labels[order], RENEWALS)
         sizes = np.array([self._size(rows) for rows in groups])
         return replace(fitted, shares=sizes / sizes.sum()), sizes
 

@@ -195,26 +195,28 @@ def two_humps(table: Entries, rounds: int = 20) -> Real:
     return np.asarray(gains - np.log(counts))
 
 
-#: Probability that chance parts the rows of a line.
+#: Probability that chance parts the rows of a line, or shows valleys where there are none.
 CHANCE = 0.05
+#: A row is well known if its entries leave at most this share of a variance.
+WELL_KNOWN = 0.1
 #: Gaps are looked for in two dimensions up to this many: on a line there are no shapes, and in more they need more rows
 #: than most tables have.
 MOST_DIMENSIONS = 3
-#: Share of the well-known rows in the smallest part.
-SMALLEST = 0.015
+#: Share of the rows in the smallest cluster, and of the well-known rows in the smallest part.
+SMALLEST_SHARE = 0.015
 
 
 def well_known(rows: Rows) -> Mask:
-    """Rows whose entries leave at most a tenth of the variance of each coordinate."""
+    """Rows whose entries leave at most a share of `WELL_KNOWN` of the variance of each coordinate."""
     left = np.einsum("irr->ir", rows.covariances)
-    return np.asarray((left <= 0.1 * rows.variances).all(axis=1))
+    return np.asarray((left <= WELL_KNOWN * rows.variances).all(axis=1))
 
 
 def parts_of(rows: Rows, blur: Real | None) -> Index | None:
     """The part of each well-known row, 0, 1, ...; -1 for other rows. None if no gap is found.
 
-    A part has at least `SMALLEST` of these rows; those of smaller ones are in the part of the nearest row. `blur` are
-    the variances added for columns recorded in steps.
+    A part has at least `SMALLEST_SHARE` of these rows; those of smaller ones are in the part of the nearest row. `blur`
+    are the variances added for columns recorded in steps.
     """
     if not 1 < rows.places.shape[1] <= MOST_DIMENSIONS:
         return None
@@ -222,7 +224,7 @@ def parts_of(rows: Rows, blur: Real | None) -> Index | None:
     if not len(known):
         return None
     found = _connected(rows.places[known], 0.0 if blur is None else 2 * float(np.sqrt(blur.max(initial=0))))
-    large = np.flatnonzero(np.bincount(found) >= SMALLEST * len(known))
+    large = np.flatnonzero(np.bincount(found) >= SMALLEST_SHARE * len(known))
     if len(large) < 2:
         return None
     inside, outside = (np.flatnonzero(np.isin(found, large) == which) for which in (True, False))

@@ -15,6 +15,7 @@ from fusewise.automatic._intervals import sites_along_axes
 from fusewise.automatic._labelling import Classifier
 from fusewise.automatic._proposals import cut_anywhere, explains_more
 from fusewise.automatic._rare import RareSearch, Surprised, Surprises
+from fusewise.automatic._rows import SMALLEST_SHARE
 from fusewise.automatic._search import RANK, TreeSearch
 from fusewise.automatic._units import Levels, Units, is_number
 from fusewise.kernels import Index
@@ -22,10 +23,9 @@ from fusewise.observations import BoundedEntries, Entries, InMemory, Table, redu
 from fusewise.progress import Progress
 from fusewise.support import counted, in_series
 
-#: A cluster has at least this share of the rows, and at least three.
-SMALLEST_SHARE = 0.015
-#: The same where more clusters than ``cuts.MOST_CLUSTERS`` are compared. A few equal rows are no cluster.
-SMALLEST_OF_MANY, FEWEST_OF_MANY = 0.005, 4.0
+#: Share of the rows in the smallest cluster, and its fewest rows, where more than ``cuts.MOST_CLUSTERS`` are compared: a
+#: few equal rows are no cluster.
+SMALLEST_OF_MANY, FEWEST_ROWS = 0.005, 4.0
 #: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
 SAMPLE = 5_000
 #: The sample grows by this factor, up to so many rows.
@@ -160,7 +160,7 @@ def smallest_clusters(n_sampled: int, n: int, min_size: float | None) -> tuple[f
     """Rows of the smallest cluster in a sample of n rows, among few clusters and among many."""
     if min_size is not None:
         return (max(min_size * n_sampled / n, 1.0),) * 2
-    return max(3.0, SMALLEST_SHARE * n_sampled), max(FEWEST_OF_MANY, SMALLEST_OF_MANY * min(n_sampled, SAMPLE))
+    return max(3.0, SMALLEST_SHARE * n_sampled), max(FEWEST_ROWS, SMALLEST_OF_MANY * min(n_sampled, SAMPLE))
 
 
 def samples(table: Table, size: int, seed: int, hints: Hints = NO_HINTS) -> tuple[Index, Index]:

@@ -48,17 +48,16 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.stats import binom, chi2
 
+from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._evidence import Evidence, regular
 from fusewise.automatic._mixture import TAIL, Mixture
-from fusewise.automatic._rows import MOST_DIMENSIONS
+from fusewise.automatic._rows import CHANCE, MOST_DIMENSIONS, WELL_KNOWN
 from fusewise.kernels import Floats, Index, Mask, Real
 
 #: How much the alignment of two components counts against a valley between them.
 ALIGNED = 3.0
 #: How much better, in nats, a shallow valley may explain the rows between two centres than none.
 TOLERATED = 1.0
-#: A row is well known along a direction if its variance there is at most this share of the pair's.
-WELL_KNOWN = 0.1
 #: Points of a density that are looked at, and depths of a valley.
 POINTS, DEPTHS = 198, 11
 
@@ -163,8 +162,6 @@ def _known(evidence: Evidence, rows: Index, across: Real, mean: Real, spread: Re
     return np.asarray((one.conditional(groups) @ across)[variance <= WELL_KNOWN * (across @ spread @ across)])
 
 
-#: Probability that chance shows valleys where there are none.
-CHANCE = 0.05
 #: Share of the rows of two components that have to be known for the rows to show that there is no valley.
 ENOUGH_KNOWN = 0.25
 
@@ -257,8 +254,6 @@ WITHIN_PART = 0.05
 EQUALLY_DENSE = 3.0
 #: Points of a ridgeline that are looked at.
 RIDGE_POINTS = 33
-#: With more components, each pair is judged by itself: a group that is cut takes fewer.
-MOST_COMPONENTS = 25
 
 
 def linked(n: int, pairs: list[tuple[int, int]]) -> Index:
@@ -301,7 +296,7 @@ def without_valley(
             if height >= NO_VALLEY or (close and between(k, int(other)).filled)
         ]
     pairs = [(k, other) for _, k, other in sorted(found, reverse=True)]
-    if not few or mixture.n_components > MOST_COMPONENTS:
+    if not few or mixture.n_components > MOST_CLUSTERS:  # a group that is cut takes fewer
         return pairs
     return settled(between, pairs, linked(mixture.n_components, pairs), part)
 
