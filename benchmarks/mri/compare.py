@@ -20,6 +20,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -130,30 +131,24 @@ def draw(truth: Any, found: dict[str, Any], region: Any, path: Path) -> None:
     figure.savefig(path, dpi=75)
 
 
-def measured(method: Method, device: str) -> tuple[Any, float, float, float]:
+def measured(method: Callable[[], Any], device: str) -> tuple[Any, float, float, float]:
     """Images, seconds, CPU seconds and peak GiB of a method."""
-
-    def run() -> tuple[Any, float, float, float]:
-        begun, before = time.perf_counter(), cpu_seconds()
-        images = np.asarray(method())
-        seconds, spent = time.perf_counter() - begun, cpu_seconds() - before
-        peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        return images, seconds, spent, max(peaks) / 2**20
-
     if device.startswith("cuda"):  # CUDA does not survive a fork
         import torch
 
         torch.cuda.reset_peak_memory_stats()
-        images, seconds, spent, _ = run()
-        return images, seconds, spent, torch.cuda.max_memory_allocated() / 2**30
-    context = multiprocessing.get_context("fork")
-    receiving, sending = context.Pipe(duplex=False)
-    child = context.Process(target=lambda: sending.send(run()))
-    child.start()
-    sending.close()  # so that a child that fails is noticed
-    answer = receiving.recv()
-    child.join()
-    return answer
+        return *timed(method)[:3], torch.cuda.max_memory_allocated() / 2**30
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(timed, method).result()
+
+
+def timed(method: Callable[[], Any]) -> tuple[Any, float, float, float]:
+    """The same, in this process."""
+    begun, before = time.perf_counter(), cpu_seconds()
+    images = np.asarray(method())
+    seconds, spent = time.perf_counter() - begun, cpu_seconds() - before
+    peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return images, seconds, spent, max(peaks) / 2**20
 
 
 def cpu_seconds() -> float:
