@@ -100,7 +100,8 @@ def test_new_rows_have_bounds_too(model):
     inside = model.labels_ >= 0
     np.testing.assert_array_equal(away.argmin(axis=1)[inside], model.labels_[inside])
     assert model.score(SEEN, upper=LIMIT) < 0
-    assert any("at most" in value for value in model.explain(SEEN, rows=[0, 1], upper=LIMIT)[1].values)
+    (found,) = model.explain(SEEN, rows=[1], upper=LIMIT, error=[0.25] * COLUMNS)
+    assert {("at most" in said, "± 0.25" in said) for said in found.values} == {(True, False), (False, True)}
 
 
 def test_a_row_of_nothing_but_bounds_has_a_cluster(model):

@@ -485,23 +485,17 @@ class FusionClustering(ClusteringEstimator):
     def predict(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
         """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed.
 
-        The `error`, `lower` and `upper` of entries are as in ``fit``. Of a Dask table the result of this and of the
-        following methods is lazy, with the same chunks (or divisions and index).
+        The `error`, `lower` and `upper` of entries are as in ``fit``, here and in the following methods. Of a Dask
+        table their results are lazy, with the same chunks (or divisions and index).
         """
         return self._of_new("labels", X, error, lower, upper)
 
     def predict_proba(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
-        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed.
-
-        `error`, `lower` and `upper` are as in ``fit``.
-        """
+        """Probability of each cluster for each row, N x K (see ``predict``); the shares of all if nothing is observed."""
         return self._of_new("probabilities", X, error, lower, upper)
 
     def predict_confidence(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
-        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit.
-
-        `error`, `lower` and `upper` are as in ``fit``.
-        """
+        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
         return self._of_new("confidence", X, error, lower, upper)
 
     def transform(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
@@ -511,8 +505,7 @@ class FusionClustering(ClusteringEstimator):
         most that the row would have at a centre, whichever is the likeliest. Units cancel in the difference. The
         nearest cluster is the one that ``predict`` gives to a row that is no outlier, and exp(-d_ik² / 2), divided by
         its sum over k, is ``predict_proba``. In a cluster of normal shape d is the Mahalanobis distance, plus what
-        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN. The
-        `error`, `lower` and `upper` of entries are as in ``fit``.
+        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN.
         """
         return self._of_new("distances", X, error, lower, upper)
 
@@ -530,8 +523,8 @@ class FusionClustering(ClusteringEstimator):
         m_i is the number of observed entries of row i, w_i its `sample_weight` (1 by default), and p the density of the
         clusters together, with every column in standard deviations of the fit: units do not matter, and larger is
         better. With ``feature_weights`` entries count so often, and a column's unit is its standard deviation over the
-        root of its weight. y is ignored. The `error`, `lower` and `upper` of entries are as in ``fit``: one between
-        bounds counts as observed, with the probability of its interval.
+        root of its weight. y is ignored, and `error`, `lower` and `upper` are as in ``fit``: an entry between bounds
+        counts as observed, with the probability of its interval.
         """
         table = self._new_rows(
             X, None if self.semi_supervised else y, **given_of(error=error, lower=lower, upper=upper)
