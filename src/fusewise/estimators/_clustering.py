@@ -491,7 +491,7 @@ class FusionClustering(ClusteringEstimator):
         return self._of_new("labels", X, error, lower, upper)
 
     def predict_proba(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
-        """Probability of each cluster for each row, N x K (see ``predict``); the shares of all if nothing is observed."""
+        """Probability of each cluster for each row, N x K (see ``predict``); its share if nothing is observed."""
         return self._of_new("probabilities", X, error, lower, upper)
 
     def predict_confidence(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
