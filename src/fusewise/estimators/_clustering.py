@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -319,14 +320,11 @@ class FusionClustering(ClusteringEstimator):
         """Fit to blocks of rows that come once."""
         for name in ("_result", "_stream"):
             self.__dict__.pop(name, None)
-        for name, given in half.items():
-            if not isinstance(given, Iterator) and np.ndim(given) != 1:
-                raise InputError(f"{name} of a stream must be an iterator over its blocks, or a number for each column")
+        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in half.items()}
         for block in blocks:
-            own = {name: next(given, None) if isinstance(given, Iterator) else given for name, given in half.items()}
-            missing = [name for name, given in own.items() if given is None]
-            if missing:
-                raise InputError(f"{missing[0]} has fewer blocks than the stream")
+            own = {name: next(each, None) for name, each in beside.items()}
+            if any(each is None for each in own.values()):
+                raise InputError(f"{' and '.join(own)} of a stream must have as many blocks as it has")
             self.partial_fit(block, **own)
         if "_stream" not in vars(self):
             raise InputError("the stream has no blocks of rows")
