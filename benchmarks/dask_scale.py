@@ -82,16 +82,13 @@ class _Passes:
         self.seconds: list[float] = []
 
     def __enter__(self) -> None:
-        from fusewise.observations import _dask as dask_blocks
-        from fusewise.observations import _dask as dask_table
+        from fusewise.observations import _dask
 
-        self.modules, self.compute = (dask_blocks, dask_table), dask_blocks.compute
-        for module in self.modules:
-            module.compute = self
+        self.module, self.compute = _dask, _dask.compute
+        _dask.compute = self
 
     def __exit__(self, *error: object) -> None:
-        for module in self.modules:
-            module.compute = self.compute
+        self.module.compute = self.compute
 
     def __call__(self, tasks: Any) -> Any:
         seconds, found = _timed(lambda: self.compute(tasks))

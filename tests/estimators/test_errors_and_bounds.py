@@ -100,7 +100,8 @@ def test_new_rows_have_bounds_too(model):
     inside = model.labels_ >= 0
     np.testing.assert_array_equal(away.argmin(axis=1)[inside], model.labels_[inside])
     assert model.score(SEEN, upper=LIMIT) < 0
-    assert any("at most" in value for value in model.explain(SEEN, rows=[0, 1], upper=LIMIT)[1].values)
+    (found,) = model.explain(SEEN, rows=[1], upper=LIMIT, error=[0.25] * COLUMNS)
+    assert {("at most" in said, "± 0.25" in said) for said in found.values} == {(True, False), (False, True)}
 
 
 def test_a_row_of_nothing_but_bounds_has_a_cluster(model):
@@ -226,14 +227,10 @@ def test_a_table_on_disk_has_bounds_too(given, tmp_path, monkeypatch):
     same(model, whole)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"upper": SEEN}, "upper of a stream must be an iterator over its blocks, or a number for each column"),
-        ({"upper": iter([])}, "upper has fewer blocks than the stream"),
-        ({"upper": iter([UPPER[:2]])}, r"upper has shape \(2, 8\), but the table has \(120, 8\)"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ({"upper": iter([]), "error": LIMIT}, "error and upper of a stream must have as many blocks as it has"),
+    ({"upper": UPPER[:2]}, r"upper has shape \(2, 8\), but the table has \(120, 8\)"),
+])  # fmt: skip
 def test_streams_say_what_does_not_fit(given, message):
     with pytest.raises(InputError, match=message):
         FusionClustering().fit(iter([SEEN]), **given)

@@ -156,20 +156,17 @@ def test_models_keep_their_weights(nuisance, tmp_path):
     assert adjusted_rand_score(learnt.predict(X), model.labels_) > 0.95
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, 2, -1, 1], r"feature_weights of 'x2' is -1: a column counts 0 times or more"),
-        ([1, np.nan, 1, 1], r"feature_weights of 'x1' is nan"),
-        ([1, 2, 3], "feature_weights has 3 numbers, but X has 4 columns: one number for each"),
-        ([0, 0, 0, 0], "every feature_weights is zero: no column is left"),
-        ({"x*": "two"}, r"feature_weights of 'x\*' is 'two'"),
-        ({"x00": 2}, r"feature_weights: the table has no column 'x00' \(did you mean 'x0'\?\)"),
-        ({"q_*": 2}, r"feature_weights: the table has no column 'q_\*'"),
-        (2.0, r"must be one number for each of the 4 columns, or a mapping such as \{'age': 2, 'q_\*': 0.5\}; got 2.0"),
-        ("x0=2", r"must be one number for each of the 4 columns.*got 'x0=2'"),
-    ],
-)
+@pytest.mark.parametrize(("weights", "message"), [
+    ([1, 2, -1, 1], r"feature_weights of 'x2' is -1: a column counts 0 times or more"),
+    ([1, np.nan, 1, 1], r"feature_weights of 'x1' is nan"),
+    ([1, 2, 3], "feature_weights has 3 numbers, but X has 4 columns: one number for each"),
+    ([0, 0, 0, 0], "every feature_weights is zero: no column is left"),
+    ({"x*": "two"}, r"feature_weights of 'x\*' is 'two'"),
+    ({"x00": 2}, r"feature_weights: the table has no column 'x00' \(did you mean 'x0'\?\)"),
+    ({"q_*": 2}, r"feature_weights: the table has no column 'q_\*'"),
+    (2.0, r"must be one number for each of the 4 columns, or a mapping such as \{'age': 2, 'q_\*': 0.5\}; got 2.0"),
+    ("x0=2", r"must be one number for each of the 4 columns.*got 'x0=2'"),
+])  # fmt: skip
 def test_weights_that_cannot_be_are_refused(nuisance, weights, message):
     with pytest.raises(ValueError, match=message):
         FusionClustering(feature_weights=weights).fit(nuisance[0])

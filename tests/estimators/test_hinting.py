@@ -126,23 +126,20 @@ class TestUseful:
 class TestRefused:
     X = blobs(4)[0]
 
-    @pytest.mark.parametrize(
-        ("hints", "message"),
-        [
-            ({"must_link": [(0, 12)]}, r"must_link names row 12, but X has 12 rows, numbered from 0"),
-            ({"cannot_link": [(-1, 2)]}, r"cannot_link names row -1"),
-            ({"must_link": [(3, 3)]}, r"must_link pairs row 3 with itself"),
-            ({"cannot_link": [(0, 1, 2)]}, r"cannot_link must be pairs of row numbers.*shape \(1, 3\)"),
-            ({"must_link": [0, 1]}, r"must_link must be pairs"),
-            ({"must_link": [(0.5, 1)]}, r"must_link must be pairs.*float64"),
-            ({"must_link": [("a", "b")]}, r"must_link must be pairs"),
-            ({"must_link": [(True, False)]}, r"must_link must be pairs.*bool"),
-            (
-                {"must_link": [(3, 7), (1, 2), (7, 11)], "cannot_link": [(0, 1), (3, 11)]},
-                r"rows 3-7-11 must be together, but cannot_link separates rows 3 and 11",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize(("hints", "message"), [
+        ({"must_link": [(0, 12)]}, r"must_link names row 12, but X has 12 rows, numbered from 0"),
+        ({"cannot_link": [(-1, 2)]}, r"cannot_link names row -1"),
+        ({"must_link": [(3, 3)]}, r"must_link pairs row 3 with itself"),
+        ({"cannot_link": [(0, 1, 2)]}, r"cannot_link must be pairs of row numbers.*shape \(1, 3\)"),
+        ({"must_link": [0, 1]}, r"must_link must be pairs"),
+        ({"must_link": [(0.5, 1)]}, r"must_link must be pairs.*float64"),
+        ({"must_link": [("a", "b")]}, r"must_link must be pairs"),
+        ({"must_link": [(True, False)]}, r"must_link must be pairs.*bool"),
+        (
+            {"must_link": [(3, 7), (1, 2), (7, 11)], "cannot_link": [(0, 1), (3, 11)]},
+            r"rows 3-7-11 must be together, but cannot_link separates rows 3 and 11",
+        ),
+    ])  # fmt: skip
     def test_pairs(self, hints, message):
         with pytest.raises(ValueError, match=message):
             FusionClustering().fit(self.X, **hints)

@@ -62,19 +62,16 @@ def test_rows_columns_and_parts_keep_what_is_known():
     assert not nothing.known.any()
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"error": [[-1, 0], [0, 0], [0, 0]]}, r"error at row 0, column 0 \('a'\) is negative"),
-        ({"error": [[0, 0], [0, NAN], [0, 0]]}, r"observed entry at row 1, column 1 \('b'\) is NaN: give a number"),
-        ({"error": [1, 2, 3]}, r"error has shape \(3,\), but the table has \(3, 2\)"),
-        ({"error": [["much", 0], [0, 0], [0, 0]]}, "error must be an array of numbers"),
-        ({"lower": [NAN, 2], "upper": [NAN, 1]}, r"lower is above upper at row 0, column 1 \('b'\)"),
-        ({"upper": [[NAN, NAN], [1.5, NAN], [NAN, NAN]]}, r"row 1, column 0 \('a'\) is outside of its bounds"),
-        ({"upper": [[NAN, NAN], [2.5, NAN], [NAN, NAN]]}, r"row 1, column 0 \('a'\) is observed and has bounds"),
-        ({"lower": [INF, NAN]}, r"lower is inf at row 2, column 0 \('a'\)"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ({"error": [[-1, 0], [0, 0], [0, 0]]}, r"error at row 0, column 0 \('a'\) is negative"),
+    ({"error": [[0, 0], [0, NAN], [0, 0]]}, r"observed entry at row 1, column 1 \('b'\) is NaN: give a number"),
+    ({"error": [1, 2, 3]}, r"error has shape \(3,\), but the table has \(3, 2\)"),
+    ({"error": [["much", 0], [0, 0], [0, 0]]}, "error must be an array of numbers"),
+    ({"lower": [NAN, 2], "upper": [NAN, 1]}, r"lower is above upper at row 0, column 1 \('b'\)"),
+    ({"upper": [[NAN, NAN], [1.5, NAN], [NAN, NAN]]}, r"row 1, column 0 \('a'\) is outside of its bounds"),
+    ({"upper": [[NAN, NAN], [2.5, NAN], [NAN, NAN]]}, r"row 1, column 0 \('a'\) is observed and has bounds"),
+    ({"lower": [INF, NAN]}, r"lower is inf at row 2, column 0 \('a'\)"),
+])  # fmt: skip
 def test_what_cannot_be_is_refused_by_row_and_column(given, message):
     with pytest.raises(InputError, match=message):
         half_known(table(("a", "b")), **given)

@@ -108,16 +108,13 @@ class TestBadInput:
             as_entries(pd.DataFrame(X, columns=list("abcd")))
 
     @pytest.mark.parametrize("dtype", [float, complex])
-    @pytest.mark.parametrize(
-        ("shape", "said"),
-        [
-            ((0, 3), "0 sample.*minimum of 2"),
-            ((1, 3), "1 sample.*minimum of 2"),
-            ((3, 0), "0 feature"),
-            ((3,), "Expected 2D array, got 1D array instead"),
-            ((2, 2, 2), "3D array|dim 3"),
-        ],
-    )
+    @pytest.mark.parametrize(("shape", "said"), [
+        ((0, 3), "0 sample.*minimum of 2"),
+        ((1, 3), "1 sample.*minimum of 2"),
+        ((3, 0), "0 feature"),
+        ((3,), "Expected 2D array, got 1D array instead"),
+        ((2, 2, 2), "3D array|dim 3"),
+    ])  # fmt: skip
     def test_shapes(self, shape, said, dtype):
         with pytest.raises(ValueError, match=said):
             as_entries(np.zeros(shape, dtype=dtype))

@@ -49,19 +49,16 @@ def test_whole_weights_are_counts_and_ones_are_nothing():
     assert as_counts(np.ones(4), X) is None
 
 
-@pytest.mark.parametrize(
-    ("weights", "said"),
-    [
-        ([1, 2], r"shape \(2,\), but there are 4 rows"),
-        (np.ones((4, 2)), r"shape \(4, 2\), but there are 4 rows"),
-        ([1, -1, 1, 1], "row 1 is -1.0"),
-        ([1, 1, np.nan, 1], "row 2 is nan"),
-        ([0, 0, 0, 0], "every sample_weight is zero"),
-        ([0.25, 0.25, 0.25, 0.25], "adds up to 1, but a weight is a number of rows: scale"),
-        ([1e12, 1, 1, 1], "scale the weights"),
-        (["a", "b", "c", "d"], "one number per row"),
-    ],
-)
+@pytest.mark.parametrize(("weights", "said"), [
+    ([1, 2], r"shape \(2,\), but there are 4 rows"),
+    (np.ones((4, 2)), r"shape \(4, 2\), but there are 4 rows"),
+    ([1, -1, 1, 1], "row 1 is -1.0"),
+    ([1, 1, np.nan, 1], "row 2 is nan"),
+    ([0, 0, 0, 0], "every sample_weight is zero"),
+    ([0.25, 0.25, 0.25, 0.25], "adds up to 1, but a weight is a number of rows: scale"),
+    ([1e12, 1, 1, 1], "scale the weights"),
+    (["a", "b", "c", "d"], "one number per row"),
+])  # fmt: skip
 def test_weights_that_make_no_sense(weights, said):
     with pytest.raises(ValueError, match=said):
         as_counts(weights, np.zeros((4, 2)))

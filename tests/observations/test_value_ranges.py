@@ -49,18 +49,15 @@ def test_tenths_are_written_as_tenths():
     assert [repr(float(value)) for value in found[:, 0]] == ["0.3", "0.6"]
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        np.random.default_rng(2).normal(size=500),
-        np.random.default_rng(2).normal(size=500).astype(np.float32),
-        np.random.default_rng(3).random(4),
-        [1.37, 2.81],  # two values, seen once each
-        np.append(np.zeros(50), np.random.default_rng(4).lognormal(size=50)),
-        [4.0, 4.0, 4.0],
-        np.array([0.0, 1.0, 2**17]),
-    ],
-)
+@pytest.mark.parametrize("column", [
+    np.random.default_rng(2).normal(size=500),
+    np.random.default_rng(2).normal(size=500).astype(np.float32),
+    np.random.default_rng(3).random(4),
+    [1.37, 2.81],  # two values, seen once each
+    np.append(np.zeros(50), np.random.default_rng(4).lognormal(size=50)),
+    [4.0, 4.0, 4.0],
+    np.array([0.0, 1.0, 2**17]),
+])  # fmt: skip
 def test_no_grid_without_evidence(column):
     found = ranges_of(column, np.asarray(column).dtype)
     assert found.step[0] == 0

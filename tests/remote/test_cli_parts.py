@@ -87,17 +87,14 @@ class TestFiles:
         assert read_table(tmp_path / "a[1].csv").n_rows == 2
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({}, "no file matches 'p*'"),
-        ({"p1.csv": "a,b\n1,2\n", "p2.csv": "a,c\n1,2\n"}, "'p2.csv' has no column 'b' and also has 'c'"),
-        ({"p1.csv": "a,b\n1,2\n", "p2.parquet": "x"}, "'p1.csv' and 'p2.parquet' have different formats"),
-        ({"p1.csv": "a,b\n1,2\n", "p2.xlsx": "x"}, "'p2.xlsx' cannot be a part"),
-        ({"p1.csv": "a,b\n", "p2.csv": "a,b\n"}, "no rows"),
-        ({"p1.parquet": "x"}, "p1.parquet' is not a readable Parquet file"),
-    ],
-)
+@pytest.mark.parametrize(("files", "message"), [
+    ({}, "no file matches 'p*'"),
+    ({"p1.csv": "a,b\n1,2\n", "p2.csv": "a,c\n1,2\n"}, "'p2.csv' has no column 'b' and also has 'c'"),
+    ({"p1.csv": "a,b\n1,2\n", "p2.parquet": "x"}, "'p1.csv' and 'p2.parquet' have different formats"),
+    ({"p1.csv": "a,b\n1,2\n", "p2.xlsx": "x"}, "'p2.xlsx' cannot be a part"),
+    ({"p1.csv": "a,b\n", "p2.csv": "a,b\n"}, "no rows"),
+    ({"p1.parquet": "x"}, "p1.parquet' is not a readable Parquet file"),
+])  # fmt: skip
 @pytest.mark.parametrize("scheduler", [(), ("--scheduler", "synchronous")])
 def test_parts_that_are_no_table(run, tmp_path, files, message, scheduler):
     for name, content in files.items():
@@ -163,15 +160,12 @@ class TestSchedulers:
         assert code == 0, err
         assert "would take more than the available memory" in " ".join(out.split())
 
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            (("--report",), "--report needs the table in memory"),
-            (("--stability",), "--stability needs the table in memory"),
-            (("--scheduler", "tcp://127.0.0.1:9"), "no scheduler answers there"),
-            (("--scheduler", "nowhere"), "no scheduler answers there"),
-        ],
-    )
+    @pytest.mark.parametrize(("options", "message"), [
+        (("--report",), "--report needs the table in memory"),
+        (("--stability",), "--stability needs the table in memory"),
+        (("--scheduler", "tcp://127.0.0.1:9"), "no scheduler answers there"),
+        (("--scheduler", "nowhere"), "no scheduler answers there"),
+    ])  # fmt: skip
     def test_what_cannot_be(self, people, run, tmp_path, monkeypatch, options, message):
         monkeypatch.setattr(schedulers, "PATIENCE", 0.5)
         written(people, tmp_path / "parts", "csv")

@@ -102,8 +102,6 @@ def of_features(given: Any, name: str, X: Any, encoder: FrameEncoder | None) -> 
 
     Raises ``InputError`` for a category that has any.
     """
-    if given is None:
-        return None
     if is_frame(given):
         labels, names = {str(label): label for label in given.columns}, names_of(X)
         if sorted(labels) != sorted(names):
@@ -118,14 +116,13 @@ def of_features(given: Any, name: str, X: Any, encoder: FrameEncoder | None) -> 
     if numbers.ndim not in (1, 2) or numbers.shape[-1] != len(encoder.columns):
         n = len(encoder.columns)
         raise InputError(f"{name} has shape {numbers.shape}, but the table has {n} columns: give one number for each")
-    found = np.full((*numbers.shape[:-1], len(encoder.features)), 0.0 if name == "error" else np.nan)
-    for j, (code, features) in enumerate(encoder.by_column(np.arange(float(len(encoder.features)))[None])):
+    for j, code in enumerate(encoder.columns):
         own = numbers[..., j]
-        if code.kind == "number":
-            found[..., features[0].astype(np.intp)] = own[..., None]
-        elif np.any(own > 0) if name == "error" else np.isfinite(own).any():
+        if code.kind != "number" and np.any(own > 0 if name == "error" else np.isfinite(own)):
             raise InputError(f"column {code.name!r} holds categories, which have no {name}: give NaN there")
-    return found
+    none = 0.0 if name == "error" else np.nan
+    numbers = np.where([code.kind == "number" for code in encoder.columns], numbers, none)
+    return np.repeat(numbers, [len(code.features) for code in encoder.columns], axis=-1)
 
 
 def with_half_known(table: Table, half: dict[str, Any], X: Any, encoder: FrameEncoder | None) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -319,14 +320,11 @@ class FusionClustering(ClusteringEstimator):
         """Fit to blocks of rows that come once."""
         for name in ("_result", "_stream"):
             self.__dict__.pop(name, None)
-        for name, given in half.items():
-            if not isinstance(given, Iterator) and np.ndim(given) != 1:
-                raise InputError(f"{name} of a stream must be an iterator over its blocks, or a number for each column")
+        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in half.items()}
         for block in blocks:
-            own = {name: next(given, None) if isinstance(given, Iterator) else given for name, given in half.items()}
-            missing = [name for name, given in own.items() if given is None]
-            if missing:
-                raise InputError(f"{missing[0]} has fewer blocks than the stream")
+            own = {name: next(each, None) for name, each in beside.items()}
+            if any(each is None for each in own.values()):
+                raise InputError(f"{' and '.join(own)} of a stream must have as many blocks as it has")
             self.partial_fit(block, **own)
         if "_stream" not in vars(self):
             raise InputError("the stream has no blocks of rows")
@@ -485,23 +483,17 @@ class FusionClustering(ClusteringEstimator):
     def predict(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
         """Predict the cluster of each row of X; -1 for outliers and for rows with nothing observed.
 
-        The `error`, `lower` and `upper` of entries are as in ``fit``. Of a Dask table the result of this and of the
-        following methods is lazy, with the same chunks (or divisions and index).
+        The `error`, `lower` and `upper` of entries are as in ``fit``, here and in the following methods. Of a Dask
+        table their results are lazy, with the same chunks (or divisions and index).
         """
         return self._of_new("labels", X, error, lower, upper)
 
     def predict_proba(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
-        """Probability of each cluster for each row of X, N x K; the shares of the clusters if nothing is observed.
-
-        `error`, `lower` and `upper` are as in ``fit``.
-        """
+        """Probability of each cluster for each row, N x K (see ``predict``); its share if nothing is observed."""
         return self._of_new("probabilities", X, error, lower, upper)
 
     def predict_confidence(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
-        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit.
-
-        `error`, `lower` and `upper` are as in ``fit``.
-        """
+        """Confidence in the label that ``predict`` gives to each row of X, as ``confidence_`` for those of the fit."""
         return self._of_new("confidence", X, error, lower, upper)
 
     def transform(self, X: Any, error: Any = None, lower: Any = None, upper: Any = None) -> Any:
@@ -511,8 +503,7 @@ class FusionClustering(ClusteringEstimator):
         most that the row would have at a centre, whichever is the likeliest. Units cancel in the difference. The
         nearest cluster is the one that ``predict`` gives to a row that is no outlier, and exp(-d_ik² / 2), divided by
         its sum over k, is ``predict_proba``. In a cluster of normal shape d is the Mahalanobis distance, plus what
-        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN. The
-        `error`, `lower` and `upper` of entries are as in ``fit``.
+        a smaller share and a wider spread than the other clusters' add. A row with nothing observed has NaN.
         """
         return self._of_new("distances", X, error, lower, upper)
 
@@ -530,8 +521,8 @@ class FusionClustering(ClusteringEstimator):
         m_i is the number of observed entries of row i, w_i its `sample_weight` (1 by default), and p the density of the
         clusters together, with every column in standard deviations of the fit: units do not matter, and larger is
         better. With ``feature_weights`` entries count so often, and a column's unit is its standard deviation over the
-        root of its weight. y is ignored. The `error`, `lower` and `upper` of entries are as in ``fit``: one between
-        bounds counts as observed, with the probability of its interval.
+        root of its weight. y is ignored, and `error`, `lower` and `upper` are as in ``fit``: an entry between bounds
+        counts as observed, with the probability of its interval.
         """
         table = self._new_rows(
             X, None if self.semi_supervised else y, **given_of(error=error, lower=lower, upper=upper)

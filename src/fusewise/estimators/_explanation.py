@@ -145,7 +145,7 @@ def _log_odds_as_entries_come(
 
 
 def _in_words(row: Entries, features: Index, name: str, levels: Sequence[str]) -> str:
-    """An entry: the name of its level, which follows that of its column, or a number, or its bounds."""
+    """An entry: the name of its level, which follows that of its column, or a number and its error, or its bounds."""
     value = row.values[0, features]
     if isinstance(row, BoundedEntries) and row.bounded[0, features[0]]:
         low, high = (float(end[0, features[0]]) for end in (row.low, row.high))
@@ -154,4 +154,7 @@ def _in_words(row: Entries, features: Index, name: str, levels: Sequence[str]) -
         return f"at least {readable(low, 4)}" if np.isinf(high) else f"{readable(low, 4)} to {readable(high, 4)}"
     if levels:
         return levels[int(np.argmax(value.real))][len(name) + 1 :]
-    return f"{value[0]:.4g}" if np.iscomplexobj(value) else readable(float(value[0]), 4)
+    if np.iscomplexobj(value):
+        return f"{value[0]:.4g}"
+    error = 0.0 if row.variances is None else float(np.sqrt(row.variances[0, features[0]]))
+    return readable(float(value[0]), 4) + (f" ± {readable(error, 2)}" if error else "")

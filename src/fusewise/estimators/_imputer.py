@@ -64,7 +64,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
     clustering_ : the fitted ``FusionClustering``.
     held_out_error_ : root-mean-square error on the held-out entries, in standard deviations of the columns, for each
         method and for "means", the column means. Empty if too few entries can be held out, or if the table is not
-        held in memory.
+        held in memory, has categories, or has entries with errors or bounds.
     fill_ : the method used, "clusters" or "subspace".
     draw_scale_ : for each column, the factor by which the model's deviations are multiplied in ``sample``, so that they
         are as large as the errors on the held-out entries.

@@ -235,9 +235,8 @@ def cluster(
     if n_seen < 2:
         raise InputError(f"clustering needs at least 2 rows with an observed entry, got {n_seen} of {n}")
     with shown(verbose) as progress, announcing(progress):
-        how: dict[str, Any] = {"n_clusters": n_clusters, "min_size": min_cluster_size, "seed": seed, "worth": worth}
-        how["weights"] = weights
-        search = partial(choose, repeated, levels=levels, progress=progress, **how)
+        told: dict[str, Any] = {"n_clusters": n_clusters, "min_size": min_cluster_size, "weights": weights}
+        search = partial(choose, repeated, levels=levels, seed=seed, worth=worth, progress=progress, **told)
         choice = search()
         if hints and not choice.obeys(table, hints):
             own = hints if counts is None else hints.among(np.repeat(np.arange(table.shape[0]), counts))

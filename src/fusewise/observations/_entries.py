@@ -286,7 +286,8 @@ class Entries(Table, Record):
 
         def ends(rows: slice) -> tuple[Real, Real]:
             view, seen = np.ascontiguousarray(self.values[rows]).view(dtype), np.repeat(self.mask[rows], parts, axis=1)
-            return view.min(axis=0, initial=np.inf, where=seen), view.max(axis=0, initial=-np.inf, where=seen)
+            above, below = (np.where(seen, view, dtype.type(end)) for end in (np.inf, -np.inf))
+            return above.min(axis=0, initial=np.inf), below.max(axis=0, initial=-np.inf)
 
         lows, highs = zip(*self._in_blocks(ends), strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
