@@ -251,15 +251,6 @@ def test_patterns_name_columns(tmp_path):
     }  # fmt: skip
 
 
-def test_states_of_a_long_table_are_categories(tmp_path):
-    rng = np.random.default_rng(7)
-    frame = pd.DataFrame({"state": rng.choice([f"state {k}" for k in range(51)], 5100), "x": rng.normal(size=5100)})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    assert read_table(tmp_path / "t.csv").columns[0].kind == "category"
-    frame[:510].to_csv(tmp_path / "t.csv", index=False)
-    assert read_table(tmp_path / "t.csv").columns[0].kind == "text"
-
-
 #: Columns of a file, and the one that names the rows.
 ROW_NAMES = {
     "a count beside names": ({"Unnamed: 0": range(4), "name": ["Ann", "Bob", "Cid", "Dee"]}, "name"),
