@@ -197,6 +197,8 @@ CODES = {
     "999 among weights": ([*drawn(40, 120), 999], 999),
     "-1 among counts": ([*drawn(0, 40), -1, -1], -1),
     "any number beyond a gap": ([*drawn(1, 6), *[12] * 10], 12),
+    "-200 of a sensor": ([*drawn(20, 199), *[-200] * 20], -200),
+    "0 among pressures": ([*drawn(980, 1040), *[0] * 6], 0),
     "99.9 among fractions": ([*(drawn(300, 420) / 10), *[99.9] * 8], 99.9),
     "a rare large count": ([*drawn(0, 6), 8], None),
     "the tail of counts": ([*drawn(0, 5), 5, 5, 6, 7, 9], None),
