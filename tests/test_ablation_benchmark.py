@@ -49,15 +49,3 @@ def test_each_proposal_is_left_out_once():
     missing = [set(proposals.PROPOSALS) - set(others) for others in left]
     assert [len(each) for each in missing] == [1] * len(proposals.PROPOSALS)
     assert set().union(*missing) == set(proposals.PROPOSALS)
-
-
-def test_columns_have_the_types_that_their_folder_states(tmp_path):
-    (tmp_path / "a.csv").write_text("size,grade,kind,class\n1.5,2,1,x\n,10,None,y\n2,,1,x\n")
-    (tmp_path / "types.json").write_text('{"a": {"columns": ["number", "ordered", "category"]}}')
-    X, y = ablation.read_frame(tmp_path / "a.csv")
-    assert y.tolist() == [0, 1, 0]
-    assert X["size"].isna().tolist() == [False, True, False]
-    assert X["grade"].cat.ordered
-    assert X["grade"].cat.categories.tolist() == [2, 10]
-    assert X["kind"].cat.categories.tolist() == ["1", "None"]
-    assert not X["kind"].cat.ordered

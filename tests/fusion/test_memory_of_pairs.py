@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -43,5 +44,7 @@ def test_all_pairs_that_do_not_fit_are_refused_before_any_work(monkeypatch):
     def work(stage, *progress, **values):
         pytest.fail(f"work was done: {stage}")
 
-    with pytest.raises(MemoryError, match="set n_neighbors"), listening(work):
-        PenalizedFusion().fit(np.random.default_rng(0).normal(size=(50, 3)))
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    for refused in (PenalizedFusion().fit, partial(fuse, n_neighbors=None), partial(fusion_path, n_neighbors=None)):
+        with pytest.raises(MemoryError, match=r"all pairs of 50 rows need 2.88 MiB.*n_neighbors=15"), listening(work):
+            refused(X)

@@ -1,4 +1,4 @@
-"""Run the fuzzers by hand: ``python -m tests.fuzz --minutes 60 [--only fits,fuses]``.
+"""Run the fuzzers by hand: ``python -m tests.fuzz --minutes 60 [--only fits,graphs]``.
 
 Prints the seeds of cases that failed and, also after Ctrl-C, the counts. For several processes at once, run it with
 other seeds beside.

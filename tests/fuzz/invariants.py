@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from odd_inputs import odd_frame, odd_hints, odd_labels, odd_table, odd_weights
 
 import fusewise
-from fusewise import FusionClustering, FusionImputer, PenalizedFusion, fuse
+from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.penalties import H1, L1, MCP, SCAD, Lp
 
 #: Errors in plain words, unless they are words of a library about its own affairs.
@@ -238,18 +238,6 @@ def filled_frames(seed):
             are_levels = not pd.api.types.is_numeric_dtype(before.dtype) and seen.any()
             if are_levels and not all(isinstance(value, int | float) for value in before[seen]):  # numbers as objects
                 assert set(after.dropna()) <= set(before[seen])
-
-
-def fuses(seed):
-    """The objective never rises, in any dtype; centres are finite."""
-    X, rng = odd_table(seed), np.random.default_rng(seed)
-    penalty, lam = PENALTIES[rng.integers(5)], 10.0 ** rng.integers(-4, 4)
-    with refusing():
-        solution = fuse(X, lam=lam, penalty=penalty, n_neighbors=[None, "auto", 1, 3][rng.integers(4)], max_iter=50)
-    history = np.array(solution.history)
-    assert np.isfinite(solution.centers).all()
-    assert np.diff(history).max(initial=0) <= 1e-6 * abs(history[0])
-    assert solution.centers.dtype == X.dtype
 
 
 def quietly(case, seed):

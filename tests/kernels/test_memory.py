@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fusewise.fusion import _setup as setup
-from fusewise.fusion import fuse, fusion_path
+from fusewise.fusion import fuse
 from fusewise.kernels import _arrays as memory
 from fusewise.kernels import available_memory
 from fusewise.support import in_words
@@ -75,11 +75,6 @@ class TestAllPairs:
             solution = fuse(X, lam=1.0)
         expected = fuse(X, lam=1.0, n_neighbors=15)
         np.testing.assert_array_equal(solution.centers, expected.centers)
-
-    @pytest.mark.parametrize("way", [fuse, fusion_path])
-    def test_who_insists_is_told(self, X, tight, way):
-        with pytest.raises(MemoryError, match=r"all pairs of 60 rows need 2.89 MiB.*n_neighbors=15"):
-            way(X, n_neighbors=None)
 
     def test_what_fits_is_taken(self, X, monkeypatch):
         monkeypatch.setattr(setup, "available_memory", lambda: 60 * 60 * 8 + setup.WORK_SPACE)

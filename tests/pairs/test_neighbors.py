@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.cluster.hierarchy import linkage
 
 from fusewise.observations import as_entries
@@ -49,11 +48,6 @@ def test_points_with_too_little_in_common_are_not_joined():
     assert set(edges(NeighborPairs.nearest(as_entries(X), 3))) == {(0, 1), (2, 3)}
 
 
-def test_a_graph_is_symmetrised_by_the_larger_affinity():
-    graph = sparse.csr_matrix(np.array([[9.0, 0.5, 0.0], [0.2, 0.0, 0.0], [3.0, 0.0, 0.0]]))
-    assert edges(NeighborPairs.from_graph(graph)) == {(0, 1): 0.5, (0, 2): 3.0}
-
-
 @pytest.mark.parametrize("penalty", [H1(1.0), MCP(2.0), Lp(0.4)], ids=repr)
 def test_weights_are_those_of_all_pairs_on_the_edges(table, penalty):
     rng = np.random.default_rng(3)
@@ -77,7 +71,9 @@ def test_weights_are_those_of_all_pairs_on_the_edges(table, penalty):
     np.testing.assert_allclose(partial.matrix.toarray(), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("pairs", [CompletePairs(N), NeighborPairs.from_graph(sparse.csr_matrix(np.ones((N, N))))])
+@pytest.mark.parametrize(
+    "pairs", [CompletePairs(N), NeighborPairs(N, *np.triu_indices(N, 1), np.ones(N * (N - 1) // 2))]
+)
 def test_shortest_links(table, pairs):
     """Those of single linkage."""
     U = table.fill(table.column_means)

@@ -197,6 +197,8 @@ CODES = {
     "999 among weights": ([*drawn(40, 120), 999], 999),
     "-1 among counts": ([*drawn(0, 40), -1, -1], -1),
     "any number beyond a gap": ([*drawn(1, 6), *[12] * 10], 12),
+    "-200 of a sensor": ([*drawn(20, 199), *[-200] * 20], -200),
+    "0 among pressures": ([*drawn(980, 1040), *[0] * 6], 0),
     "99.9 among fractions": ([*(drawn(300, 420) / 10), *[99.9] * 8], 99.9),
     "a rare large count": ([*drawn(0, 6), 8], None),
     "the tail of counts": ([*drawn(0, 5), 5, 5, 6, 7, 9], None),
@@ -249,15 +251,6 @@ def test_patterns_name_columns(tmp_path):
         "A1": (Kind.ORDERED, True), "A2": (Kind.NUMBER, False), "C1": (Kind.ORDERED, True),
         "q_1": (Kind.NUMBER, False), "q_2": (Kind.NUMBER, False), "z,1": (Kind.CATEGORY, True),
     }  # fmt: skip
-
-
-def test_states_of_a_long_table_are_categories(tmp_path):
-    rng = np.random.default_rng(7)
-    frame = pd.DataFrame({"state": rng.choice([f"state {k}" for k in range(51)], 5100), "x": rng.normal(size=5100)})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    assert read_table(tmp_path / "t.csv").columns[0].kind == "category"
-    frame[:510].to_csv(tmp_path / "t.csv", index=False)
-    assert read_table(tmp_path / "t.csv").columns[0].kind == "text"
 
 
 #: Columns of a file, and the one that names the rows.

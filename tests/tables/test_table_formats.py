@@ -233,7 +233,10 @@ def test_titles_above_the_header_of_a_sheet(tmp_path):
     assert found(tmp_path / "t.xlsx", skip_rows=3) == EXPECTED
 
 
-LABELS = {"size": {1: "small", 2: "mid", 3: "big"}, "sex": {1: "m", 2: "f"}, "age": {99: "refused"}}
+LABELS = {
+    "size": {1: "small", 2: "mid", 3: "big"}, "sex": {1: "m", 2: "f"}, "age": {99: "refused"},
+    "pain": {1: "none", 3: "bad"},
+}  # fmt: skip
 MEASURES = {"size": "ordinal", "sex": "nominal"}
 STATISTICS = {
     "t.sav": ("write_sav", {"variable_value_labels": LABELS, "variable_measure": MEASURES}),
@@ -246,17 +249,44 @@ STATISTICS = {
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_files_of_statistical_packages(tmp_path, name):
-    """With value labels where all values have one; 99 alone is labelled in `age`, which stays a number."""
+    """With value labels where all values have one; 99 alone is labelled in `age`, which stays a number, and said."""
     pyreadstat = pytest.importorskip("pyreadstat")
     write, options = STATISTICS[name]
-    frame = pd.DataFrame({"age": [31.0, 44.0, None, 28.5], "size": [1.0, 3, 2, 1], "sex": [1.0, 2, 2, 1]})
+    frame = pd.DataFrame(
+        {"age": [31.0, 99.0, None, 28.5], "size": [1.0, 3, 2, 1], "sex": [1.0, 2, 2, 1], "pain": [1.0, 2, 3, 2]}
+    )
     getattr(pyreadstat, write)(frame, tmp_path / name, **options)
     reading = read_table(tmp_path / name)
     columns = {column.name.lower(): column for column in reading.columns}
     assert (columns["age"].kind, columns["sex"].kind) == ("number", "flag")
-    assert columns["age"].entries == [31, 44, None, 28.5]
+    assert columns["age"].entries == [31, 99, None, 28.5]
+    said = [note for note in reading.notes if "is labelled" in note]
+    assert len(said) == bool(options)
+    assert all("99 is labelled 'refused'" in note and "(--missing age=99)" in note for note in said)
     assert columns["sex"].entries == (["m", "f", "f", "m"] if options else [1, 2, 2, 1])
     if "variable_measure" in options:
         assert (columns["size"].kind, columns["size"].categories) == ("ordered", ("small", "mid", "big"))
     sizes = next(cells for column, cells in reading.cells.items() if column.lower() == "size")
     assert sizes.tolist() == (["small", "big", "mid", "small"] if options else [1, 3, 2, 1])
+
+
+def test_one_cell_in_the_last_corner(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    """It took 13 GB to read as a whole; the empty rows and columns between are left out."""
+    book = openpyxl.Workbook()
+    book.active["A1"] = "a"
+    book.active["XFD1048576"] = 1
+    book.save(tmp_path / "t.xlsx")
+    assert [cells.tolist() for cells in read_table(tmp_path / "t.xlsx").written.values()] == [[None], [1]]
+
+
+def test_far_cells_in_many_rows_are_refused(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in range(1300):
+        cell = openpyxl.cell.WriteOnlyCell(sheet, value=row)
+        sheet.append([*[None] * 16_383, cell])
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match="cells spread over too large an area to read: delete stray cells"):
+        read_table(tmp_path / "t.xlsx")

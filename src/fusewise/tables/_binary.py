@@ -14,13 +14,25 @@ from pathlib import Path
 from typing import Any
 
 from fusewise.support import InputError, some_of
-from fusewise.tables._grid import Grid, as_cells, by_column, left_out, refuse_duplicates, remarks_below, titles_above
+from fusewise.tables._grid import (
+    Cells,
+    Grid,
+    as_cells,
+    by_column,
+    left_out,
+    refuse_duplicates,
+    remarks_below,
+    titles_above,
+)
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode
 
 #: Cells of a sheet up to which it is read, empty ones before the last of each row included; more only if one in a
 #: hundred is filled. Bytes of the parts of a workbook.
 VAST, MOST_BYTES = 20_000_000, 2e9
+
+#: Values of a column of which only the ends may have labels.
+LONGEST_SCALE = 12
 
 Reader = Callable[[Source], Grid]
 
@@ -221,19 +233,36 @@ def _records(source: Source, text: str) -> list[dict[str, Any]]:
 
 
 def _statistical(reader: str, source: Source) -> Grid:
-    """A file of Stata, SPSS or SAS; values are replaced by their labels in columns all of whose values have one."""
+    """A file of Stata, SPSS or SAS; values are replaced by their labels in columns all of whose values have one.
+
+    Of a column in which only some have labels, these may mean missing values (99: refused): they are reported.
+    """
     import pyreadstat
 
     frame, meta = getattr(pyreadstat, reader)(io.BytesIO(source.data))
     grid = grid_of_frame(source.name, frame)
-    written, levels = dict(grid.written), dict(grid.levels)
+    written, levels, notes = dict(grid.written), dict(grid.levels), list(grid.notes)
     for name, labels in meta.variable_value_labels.items():
         cells = grid.written[name.strip()]
         if labels and all(cell is None or cell in labels for cell in cells):
             written[name] = as_cells([None if cell is None else labels[cell] for cell in cells])
             if meta.variable_measure.get(name) == "ordinal" and len(set(labels.values())) == len(labels):
                 levels[name] = [labels[code] for code in sorted(labels)]
-    return replace(grid, written=written, levels=levels)
+        else:
+            notes += _labelled(name, cells, {v: label for v, label in labels.items() if not isinstance(v, str)})
+    return replace(grid, written=written, levels=levels, notes=notes)
+
+
+def _labelled(name: str, cells: Cells, labels: dict[float, str]) -> list[str]:
+    """A note on labels of some values of a column; not on those of the ends of a scale, next to its other values."""
+    seen = set(cells) - {None}
+    other = seen - labels.keys() if len(seen) <= LONGEST_SCALE else set()
+    found = [value for value in labels if value in seen and not {value - 1, value + 1} & other]
+    if not found:
+        return []
+    shown = some_of([f"{value:g} is labelled {labels[value]!r}" for value in found], 4)
+    missing = f"--missing {','.join(f'{name}={value:g}' for value in found)}"
+    return [f"column {name!r}: {shown}; if that means a missing value, say so with missing= ({missing})"]
 
 
 #: The name of a format, its reader, the suffixes of its files, and how they begin, if that tells.

@@ -122,6 +122,8 @@ OTHER_CODES = frozenset((7, 8, 77, 88, 97, 98, 777, 888, 997, 998, -7, -8, -77, 
 #: A code in so many cells, in so many times as many as its neighbours have on average, and further from them than this
 #: share of their range, is no measurement.
 PILE, TIMES_NEIGHBOURS, LEAST_GAP = 5, 5, 0.05
+#: A value in a larger share of the cells than this is no code: most amounts may be zero.
+MOST_MISSING = 0.25
 #: Codes of one digit are too common as values to stand out among others than those of a scale.
 LONG_CODE = 10
 
@@ -290,8 +292,8 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
     """Notes on numbers that may stand for a missing value; they are kept.
 
     A number that often does (99, -1) is reported if it is further from the others than their range, negative when five
-    or more different others are not, or in far more cells than its neighbours; and any number that stands alone beyond
-    a gap in a scale: 9 after 1, 2, ..., 6.
+    or more different others are not, or in far more cells than its neighbours; and any number in several cells that
+    stands alone beyond a gap in a scale (9 after 1, 2, ..., 6), or further from all others than these from each other.
     """
     values, counts = np.unique(seen, return_counts=True)
     present = set(values.tolist())
@@ -300,7 +302,7 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
         below = any(code / 2 < value < code for code in codes)
         codes |= {value} if below and (value - 1 in codes or value - 1 not in present) else set()
     notes = []
-    for value in sorted(codes | _beyond_gap(values, counts)):
+    for value in sorted(codes | _beyond_gap(values, counts) | _far_ends(values, counts)):
         apart = ~np.isin(values, [*codes, value])
         others, count = values[apart], int(counts[values == value][0])
         how = _how_odd(value, count, others, counts[apart]) if len(others) >= 2 else None
@@ -318,6 +320,13 @@ def _beyond_gap(values: Floats, counts: Any) -> set[float]:
     scale = 4 <= len(values) <= MOST_ANSWERS + 1 and len(values) * ROWS_EACH <= counts.sum() and values[0] in (0, 1)
     scale = scale and counts[-1] >= PILE
     return {float(values[-1])} if scale and steps[-1] >= 3 and (steps[:-1] == 1).all() else set()
+
+
+def _far_ends(values: Floats, counts: Any) -> set[float]:
+    """The least and the largest value, if in several cells, and further from the others than their range."""
+    ends = ((0, values[1:]), (-1, values[:-1]))
+    far = [k for k, others in ends if len(others) >= PILE and np.abs(others - values[k]).min() > np.ptp(others)]
+    return {float(values[k]) for k in far if PILE <= counts[k] <= MOST_MISSING * counts.sum()}
 
 
 def _how_odd(value: float, count: int, others: Floats, counts: Any) -> str | None:

@@ -48,16 +48,16 @@ NUMBER_WORDS = _words("no nr nbr num number nummer numero key index ref")
 #: Things that people number; a column of whole numbers with such a name says which one, not how many (plurals do).
 THINGS = _words(
     "account animal batch branch cage case center centre class classroom client clinic clinician community company "
-    "contract country county customer department dept device dist district doctor driver emp employee employer "
-    "enumerator family farm firm flight herd hospital house household individual interviewer invoice item judge "
-    "litter machine member municipality neighborhood neighbourhood nurse observation observer operator order panelist "
-    "parcel participant passenger passport patient pers person physician plate player plot policy precinct product "
-    "province psu pupil rater record region respondent rower sample sampleunit school sensor serial shipment shop "
-    "site specimen state station store strata stratum student subj subject supplier surgeon teacher team technician "
-    "ticket tract transaction unit user vehicle vendor village voter ward worker zone"
+    "contract country county customer department dept device dist district doctor driver employee employer enumerator "
+    "family farm firm flight herd hospital house household individual interviewer invoice item judge litter machine "
+    "member municipality neighborhood neighbourhood nurse observation observer operator order panelist parcel "
+    "participant passenger passport patient person physician plate player plot policy precinct product province psu "
+    "pupil rater record region respondent rower sample sampleunit school sensor serial shipment shop site specimen "
+    "state station store strata stratum student subj subject supplier surgeon teacher team technician ticket tract "
+    "transaction unit user vehicle vendor village voter ward worker zone"
 )
 #: The number of a thing in one word: caseno, subjno, countrycode.
-COMPOUND = re.compile(rf"\b({'|'.join(sorted(THINGS))})(no|nr|num|number|code)$", re.I)
+COMPOUND = re.compile(rf"\b({'|'.join(sorted(THINGS))}|emp|mem|per|pers)(no|nr|num|number|code)$", re.I)
 #: Words of measurements, whose values may count the rows or have many digits: years, populations, amounts.
 MEASURES = _words(
     "age amount area balance budget bytes capacity cost count counts distance dollars duration elevation eur euros "
