@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from cli_helpers import read, write
 
-from fusewise import FusionClustering, FusionImputer, load
+from fusewise import FusionClustering, load
 from fusewise.tables import read_table
 
 ROWS = 60
@@ -81,20 +81,6 @@ def test_a_model_saved_by_the_command_predicts_in_python(run, tmp_path, name):
     assert model.predict(reading.frame).tolist() == labels("out")
     assert model.predict(reading).tolist() == labels("out")
     assert list(model.feature_names_in_) == TABLES[name]
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [*((name, FusionClustering) for name in ("numbers", "mixed", "flags", "codes")), ("mixed", FusionImputer)],
-)
-def test_a_model_saved_in_python_predicts_by_the_command(run, tmp_path, name, kind):
-    path, _, kinds = table_of(tmp_path, name)
-    model = kind().fit(read_table(path, kinds=kinds).frame)
-    model.save("m.fusewise")
-    ran = run("predict", "m.fusewise", path, "--out", "new.csv")
-    assert ran.code == 0, ran.err
-    found = [int(label) for label in read(Path("new.csv"))["label"]]
-    assert found == getattr(model, "clustering_", model).labels_.tolist()
 
 
 def test_a_flag_of_a_frame_is_yes_or_no_in_a_file(run, tmp_path):

@@ -72,15 +72,6 @@ def test_p_value_of_the_gap():
     assert effects.gap_p_value(exact.statistic, 100, 120) == pytest.approx(exact.pvalue, rel=0.15)
 
 
-def test_cramers_v_and_its_test():
-    counts = np.random.default_rng(0).integers(1, 20, size=(3, 4))
-    padded = np.vstack([counts, np.zeros((1, 4), int)])  # an empty cluster changes nothing
-    assert effects.cramers_v_squared(padded) == pytest.approx(stats.contingency.association(counts, "cramer") ** 2)
-    assert effects.chi_square_p_value(padded) == pytest.approx(stats.chi2_contingency(counts, correction=False).pvalue)
-    assert np.isnan(effects.chi_square_p_value(counts[:1]))
-    assert effects.cramers_v_squared(counts[:1]) == 0
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
 def test_between_groups_is_scipys_column_by_column(unit):
     """Kruskal and Wallis's test, and eta² from F = (eta² / (K - 1)) / ((1 - eta²) / (n - K)); with ties and missing."""

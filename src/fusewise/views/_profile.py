@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.stats import chi2, rankdata
+from scipy.stats import rankdata
 
 from fusewise.kernels import Index, Labels, Real
 from fusewise.views._columns import TableColumn
-from fusewise.views._contrasts import LEAST_VALUES, LEVEL, enough, holm
+from fusewise.views._contrasts import LEAST_VALUES, LEVEL, chi_square_p_value, enough, holm
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -144,17 +144,16 @@ def compare_missingness(found: Findings, most_bands: int = MOST_BANDS, most_colu
     blocks = np.add.reduceat(np.add.reduceat(seen[order].astype(float), rows[:-1], axis=0), columns[:-1], axis=1)
     bands = blocks / (np.diff(rows)[:, None] * np.diff(columns))
     names = tuple(column.name for column in found.columns)
-    return Missingness(names, rates, holm(chi_square(missing, totals)), bands, cluster, rows, columns)
+    p_values = np.array([_p_value(each, totals) for each in missing.T])
+    return Missingness(names, rates, holm(p_values), bands, cluster, rows, columns)
 
 
-def chi_square(missing: Real, totals: Real) -> Real:
-    """p-value of X² = sum (count - expected)² / expected over clusters x {missing, observed}, for each column."""
-    share = missing.sum(axis=0) / max(float(totals.sum()), 1.0)
-    expected = totals[:, None] * np.stack([share, 1 - share])[:, None]
-    counts = np.stack([missing, totals[:, None] - missing])
-    usable = (expected >= LEAST_EXPECTED).all(axis=(0, 1)) & (len(totals) > 1)
-    statistic = (np.square(counts - expected) / np.where(expected > 0, expected, 1.0)).sum(axis=(0, 1))
-    return np.where(usable, chi2.sf(statistic, max(len(totals) - 1, 1)), np.nan)
+def _p_value(missing: Real, totals: Real) -> float:
+    """p-value of Pearson's chi-square test over clusters x {missing, observed}; NaN if too few are expected."""
+    counts = np.stack([missing, totals - missing]).astype(np.intp)
+    expected = np.outer(counts.sum(axis=1), totals) / max(float(totals.sum()), 1.0)
+    usable = len(totals) > 1 and (expected >= LEAST_EXPECTED).all()
+    return chi_square_p_value(counts) if usable else np.nan
 
 
 def _bands(labels: Index, most: int) -> tuple[Index, Index]:
