@@ -23,8 +23,8 @@ from fusewise.observations import BoundedEntries, Entries, InMemory, Table, redu
 from fusewise.progress import Progress
 from fusewise.support import counted, in_series
 
-#: Share of the rows in the smallest cluster, and its fewest rows, where many clusters are compared: a few equal rows are
-#: no cluster.
+#: Share of the rows in the smallest cluster, and its fewest rows, where many clusters are compared: a few equal rows
+#: are no cluster.
 SMALLEST_OF_MANY, FEWEST_ROWS = 0.005, 4.0
 #: Rows of a larger table that are sampled to find the clusters: the smallest cluster has 75 rows among them.
 SAMPLE = 5_000
