@@ -225,6 +225,8 @@ def test_a_table_on_disk_has_bounds_too(given, tmp_path, monkeypatch):
     model = FusionClustering().fit(mapped, upper=upper if upper.ndim == 1 else upper[ORDER], error=[0.1] * COLUMNS)
     assert not hasattr(model.observations_, "values")
     same(model, whole)
+    often = {"sample_weight": np.arange(len(SEEN)) % 3, "upper": LIMIT}
+    same(FusionClustering().fit(mapped, **often), FusionClustering().fit(SEEN[ORDER], **often))
 
 
 @pytest.mark.parametrize(("given", "message"), [

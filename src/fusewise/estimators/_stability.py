@@ -75,8 +75,7 @@ def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> li
 
 def _share_to_hide(table: Table, hidden: float | str) -> float:
     """The share of the observed entries to hide; "auto" is the share that is missing, or less."""
-    missing = 1 - int(table.column_counts.sum()) / (table.shape[0] * table.shape[1])
-    share = min(missing, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
+    share = min(1 - table.observed_fraction, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
     if isinstance(share, str) or not 0 <= share < 1:
         raise InputError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
     return share

@@ -180,14 +180,9 @@ def _as_numbers(X: Any, min_rows: int) -> Values:
     except (ValueError, TypeError, OverflowError) as error:
         where = first_non_number(X)
         if where is None:
-            raise _refused(error) from error
+            raise (error if isinstance(error, TypeError) else InputError(str(error))) from error
         raise InputError(f"{where}: the table must be numeric; encode or drop that column") from error
     return np.asarray(array)
-
-
-def _refused(error: Exception) -> Exception:
-    """What scikit-learn says of a table, as an error of the input; the class of its ``TypeError`` is kept."""
-    return error if isinstance(error, TypeError) else InputError(str(error))
 
 
 def is_complex(X: Any) -> bool:

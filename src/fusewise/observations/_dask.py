@@ -15,7 +15,6 @@ import numpy as np
 
 from fusewise.kernels import Index, one_thread
 from fusewise.observations._checks import check_size, is_dask
-from fusewise.observations._conversion import as_entries, half_known
 from fusewise.observations._entries import Entries, InMemory, reduce_blocks
 from fusewise.observations._streamed import ColumnMoments, SummarisedTable
 from fusewise.support import InputError, NumberArray
@@ -28,10 +27,6 @@ BRANCHES = 8
 
 class BlockError(ValueError):
     """A block of a Dask table could not be processed; the message says which, and why."""
-
-
-def _as_numbers(block: Any, half: dict[str, Any]) -> Entries:
-    return half_known(as_entries(block, min_rows=0), **half).dense()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +50,7 @@ class DaskBlocks:
     collection: Any  # the array, with all columns in one chunk, or the frame
     # the error, lower and upper of entries: a number for each column, or a collection with the same blocks
     half: dict[str, Any] = field(default_factory=dict)
-    read: Callable[[Any, dict[str, Any]], Entries] = _as_numbers  # what makes entries of a block and what goes with it
+    read: Any = None  # what makes entries of a block and what is known of them (``Block``); None: nothing needs them
 
     @classmethod
     def of(cls, X: Any, half: Mapping[str, Any] | None = None) -> DaskBlocks:
@@ -177,7 +172,7 @@ class _Task:
     function: Callable[..., Any]
     n_blocks: int
     given: tuple[Any, ...]
-    read: Callable[[Any, dict[str, Any]], Entries]
+    read: Any
     columns: dict[str, Any]  # what is known of entries by columns
     names: tuple[str, ...]  # of what comes with each block
 

@@ -42,6 +42,10 @@ class Table:
             """Observed entries in each column."""
 
         @property
+        def inexact(self) -> Mask:
+            """The columns with entries that are not known exactly."""
+
+        @property
         def column_means(self) -> Values:
             """Mean of the observed entries of each column (0 where there is none)."""
 
@@ -377,6 +381,10 @@ class SparseEntries(Table, Record):
     def seen(self) -> Any:
         """1 where observed, 0 where missing."""
         return self._alike(np.ones(self.n_stored, self.rows.real.dtype))
+
+    @property
+    def inexact(self) -> Mask:
+        return np.zeros(self.shape[1], bool)
 
     def relative_precisions(self, noise: Any) -> Any:
         """1 where observed, 0 where missing: all entries are exact."""

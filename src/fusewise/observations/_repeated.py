@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Index, Real, Values
-from fusewise.observations._bounded import BoundedEntries
+from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations._checks import check_fits
 from fusewise.observations._entries import Entries, InMemory, Table, wide
+from fusewise.observations._streamed import SAMPLED
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +50,23 @@ class RepeatedRows(Table):
 
     @cached_property
     def column_counts(self) -> Index:
-        if isinstance(self.table, BoundedEntries):
-            return self.counts @ self.table.known
-        return np.asarray(np.rint(sum(part.seen.T @ weights for part, weights in self._parts())), np.intp)
+        known = ((part.known if isinstance(part, Entries) else part.seen, weights) for part, weights in self._parts())
+        return np.asarray(np.rint(sum(part.T @ weights for part, weights in known)), np.intp)
+
+    @property
+    def inexact(self) -> Mask:
+        return self.table.inexact
 
     @cached_property
     def _moments(self) -> tuple[Real, Real] | None:
-        """Means and variances of columns whose entries are not all exact."""
-        exact = not isinstance(self.table, Entries) or not self.table.inexact.any()
-        return None if exact else self.table.dense().moments(self.counts)
+        """Means and variances if not all entries are exact; of a table that is not in memory from some of its rows."""
+        if not self.table.inexact.any():
+            return None
+        if isinstance(self.table, Entries):
+            return self.table.moments(self.counts)
+        n = self.table.shape[0]
+        rows = np.sort(np.random.default_rng(0).choice(n, min(n, SAMPLED), replace=False))
+        return self.table.take(rows).dense().moments(self.counts[rows])
 
     @cached_property
     def column_means(self) -> Values:

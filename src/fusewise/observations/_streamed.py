@@ -288,6 +288,10 @@ class SummarisedTable(Table, Record):
         return self.moments.counts + self.moments.between
 
     @property
+    def inexact(self) -> Mask:
+        return self.moments.inexact
+
+    @property
     def is_constant(self) -> Mask:
         return np.where(self.moments.between > 0, self.column_variances == 0, self.moments.is_constant)
 
