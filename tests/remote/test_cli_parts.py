@@ -222,17 +222,18 @@ class TestPartReader:
     def test_one_convention_for_all_parts(self, tmp_path):
         # 1.234 alone may be a thousand; the first part says that the comma is the decimal separator.
         reader, paths = self.read(tmp_path, "x;y\n1.234,5;1\n2,25;2\n3,5;4\n", "x;y\n1.234;2\n2.000;3\n")
-        assert reader(paths[1])["x"].tolist() == [1234.0, 2000.0]
+        assert reader(paths[1])["rows"]["x"].tolist() == [1234.0, 2000.0]
 
     def test_new_levels_and_other_values(self, tmp_path):
         header, rows = "colour,wet,n\n", "red,yes,1.5\nblue,no,2.5\nred,no,0.5\n" * 6
         others = "n,colour,wet\n3.5,green,no\n,NA,\n", header + "red,maybe,1\n", header
         reader, paths = self.read(tmp_path, header + rows, *others)
-        found = reader(paths[1])
+        found = reader(paths[1])["rows"]
         assert found.columns.tolist() == ["colour", "wet", "n"]
         assert found["colour"].tolist() == ["green", None]
         assert found["wet"].tolist() == [False, pd.NA]
         with pytest.raises(InputError, match=r"2\.csv': column 'wet', row 1: 'maybe' is not one of the values"):
             reader(paths[2])
-        assert len(reader(paths[3])) == 0
-        assert (reader(paths[3]).dtypes == reader.header_frame.dtypes).all()
+        none = reader(paths[3])["rows"]
+        assert len(none) == 0
+        assert (none.dtypes == reader.header_frame.dtypes).all()
