@@ -187,7 +187,7 @@ class PartsFit:
     @property
     def observed_fraction(self) -> float:
         """Fraction of observed values in the columns used."""
-        counts, encoder = self.model.observations_.column_counts, self.model.encoder_
+        counts, encoder = self.model.observations_.moments.counts, self.model.encoder_
         if encoder is not None:  # the features of a category are missing together
             counts = [part[0, 0] for _, part in encoder.by_column(counts[None, :].astype(float))]
         return float(np.mean(counts) / self.shape[0])
