@@ -165,6 +165,9 @@ def test_old_workbooks_are_named(tmp_path):
     (tmp_path / "t.xls").write_bytes(b"\xd0\xcf\x11\xe0 something")
     with pytest.raises(InputError, match=r"\.xls files cannot be read; save the sheet as \.xlsx or \.csv"):
         read_table(tmp_path / "t.xls")
+    (tmp_path / "t.xlsx").write_bytes(b"\xd0\xcf\x11\xe0 something")
+    with pytest.raises(InputError, match=r"a workbook with a password, .*: save it as \.xlsx without a password"):
+        read_table(tmp_path / "t.xlsx")
 
 
 def test_types_of_the_file_are_kept(tmp_path):
