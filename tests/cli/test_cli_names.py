@@ -29,7 +29,7 @@ def test_names_are_edited_in_a_file(run, table):
     run("fit", table, "--out", "first")
     text = Path("first/centers.csv").read_text("utf-8").splitlines()
     name = read(Path("first/centers.csv"))["name"][1]
-    Path("names.csv").write_text('cluster,name\n1,"Ätna, red"\n', "utf-8")
+    Path("names.csv").write_text('cluster;name\n1;"Ätna, red"\n', "utf-8")  # as a spreadsheet may save it
     ran = run("fit", table, "--out", "out", "--name-clusters", "names.csv", "--save", "m.fusewise")
     assert ran.code == 0, ran.err
     assert "Ätna, red" in ran.out
@@ -54,7 +54,7 @@ def test_names_are_edited_in_a_file(run, table):
         ("cluster,name\n7,x\n", "names cluster 7, but there are clusters 0 to 2"),
         ("cluster,name\nfirst,x\n", "row 1 of 'names.csv': 'first' is not the number of a cluster"),
         ("number,name\n1,x\n", "must have the columns 'cluster' and 'name'"),
-        (None, "cannot read 'names.csv'"),
+        (None, "--name-clusters: file 'names.csv' does not exist"),
     ],
 )
 def test_a_wrong_file_of_names(run, table, text, said):

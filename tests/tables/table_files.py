@@ -122,7 +122,7 @@ SEPARATORS = {
         {"2001": [1.5, 2.5, 3.5], "2002": AB["b"]}, {"Land": "identifier", "column 4": "empty"}, note="left out: 'Source Indicators', 'Updated 2024-01-01'"),
     "remarks below": File("a,b,c\n1.5,10,1\n2.5,20,5\n,30,2\n\nSource: me\nin 2024\n", AB | {"c": [1, 5, 2]},
                           note="the lines below the table were left out: 'Source: me', 'in 2024'"),
-    "missing ones below": File("a,b,c\n1.5,10,1\n2.5,20,5\n,30,\n", AB | {"c": [1, 5, None]}),
+    "missing ones below": File("a,b,c\n1.5,10,1\n2.5,20,5\n\n,30,\n", AB | {"c": [1, 5, None]}),
     "colons for missing": File("a,b\n1.5,10\n2.5,20\n:,30\n", AB),
     "a header with blank names": File(",a,,b\nr1,1.5,1,10\nr2,2.5,5,20\nr3,,2,30\n", {"a": AB["a"], "column 3": [1, 5, 2], "b": AB["b"]},
                                       {"": "identifier"}),

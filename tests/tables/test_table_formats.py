@@ -165,6 +165,9 @@ def test_old_workbooks_are_named(tmp_path):
     (tmp_path / "t.xls").write_bytes(b"\xd0\xcf\x11\xe0 something")
     with pytest.raises(InputError, match=r"\.xls files cannot be read; save the sheet as \.xlsx or \.csv"):
         read_table(tmp_path / "t.xls")
+    (tmp_path / "t.xlsx").write_bytes(b"\xd0\xcf\x11\xe0 something")
+    with pytest.raises(InputError, match=r"a workbook with a password, .*: save it as \.xlsx without a password"):
+        read_table(tmp_path / "t.xlsx")
 
 
 def test_types_of_the_file_are_kept(tmp_path):
@@ -221,15 +224,19 @@ def test_duplicate_columns_of_a_parquet_file(tmp_path):
         read_table(tmp_path / "t.parquet")
 
 
-def test_titles_above_the_header_of_a_sheet(tmp_path):
+def test_titles_above_the_header_of_a_sheet_and_remarks_below(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    for row in (["Prices of 2024"], [], ["all in euros", None, None, "v2"], ["a", "b", "c"], *FRAME.values.tolist()):
+    titles, remarks = [["Prices of 2024"], [], ["all in euros", None, None, "v2"]], [[], ["Source: me"]]
+    for row in (*titles, ["a", "b", "c"], *FRAME.values.tolist(), *remarks):
         book.active.append([None if cell is not None and pd.isna(cell) else cell for cell in row])
     book.save(tmp_path / "t.xlsx")
     assert found(tmp_path / "t.xlsx") == EXPECTED
     notes = read_table(tmp_path / "t.xlsx").notes
-    assert notes == ["the rows above the header were left out: 'Prices of 2024', 'all in euros v2'"]
+    assert notes == [
+        "the rows above the header were left out: 'Prices of 2024', 'all in euros v2'",
+        "the rows below the table were left out: 'Source: me'",
+    ]
     assert found(tmp_path / "t.xlsx", skip_rows=3) == EXPECTED
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +38,7 @@ from fusewise.tables import (
     free_name,
     in_dialect,
     read,
+    read_grid,
     stem_of,
 )
 from fusewise.views import (
@@ -331,22 +331,18 @@ def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked:
 
 
 def _read_cluster_names(path: Path) -> dict[int, str]:
-    """The names of clusters in a CSV file with the columns cluster and name."""
+    """The names of clusters in a table with the columns cluster and name."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.DictReader(file))
-    except OSError as error:
-        raise InputError(f"--name-clusters: cannot read {str(path)!r}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"--name-clusters: {str(path)!r} is not a CSV file in UTF-8: {error}") from error
+        written = read_grid(path, ReadOptions()).written
+    except InputError as error:
+        raise InputError(f"--name-clusters: {error}") from error
+    if not {"cluster", "name"} <= written.keys():
+        raise InputError(f"--name-clusters: {str(path)!r} must have the columns 'cluster' and 'name'")
     names: dict[int, str] = {}
-    for row, line in enumerate(lines, 1):
-        if "cluster" not in line or "name" not in line:
-            raise InputError(f"--name-clusters: {str(path)!r} must have the columns 'cluster' and 'name'")
-        number = (line["cluster"] or "").strip()
-        if not number.isdecimal():
+    for row, (number, name) in enumerate(zip(written["cluster"], written["name"], strict=True), 1):
+        if not str(number).strip().isdecimal():
             raise InputError(f"--name-clusters: row {row} of {str(path)!r}: {number!r} is not the number of a cluster")
-        names[int(number)] = (line["name"] or "").strip()
+        names[int(number)] = str(name or "").strip()
     return names
 
 

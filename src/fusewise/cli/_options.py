@@ -205,7 +205,7 @@ SaveModel = Annotated[Path | None, _output(metavar="MODEL", help="Also save the 
 Report = Annotated[bool, _output("--report", help="Also write an HTML report, DIR/report.html.")]
 OpenReport = Annotated[bool, _output("--open", help="Write the report, and open it in your browser.")]
 NoRows = Annotated[bool, _output("--no-rows", help="Keep all rows out of the report: it shows groups only.")]
-_NAMES = "CSV file with the columns cluster and name, such as an edited centers.csv: names of the clusters."
+_NAMES = "File with the columns cluster and name, such as an edited centers.csv: names of the clusters."
 ClusterNames = Annotated[Path | None, _output("--name-clusters", metavar="FILE", help=_NAMES)]
 Overwrite = Annotated[bool, _output("--force", help="Overwrite existing results.")]
 _SAFE = "Put ' before text that a spreadsheet would run as a formula; quote all cells."

@@ -134,13 +134,13 @@ class NeighborPairs:
         return cls(graph.shape[0], both.row.astype(np.intp), both.col.astype(np.intp), both.data)
 
     @classmethod
-    def nearest(cls, entries: Entries, n_neighbors: int, min_overlap: int = 1) -> Self:
+    def nearest(cls, entries: Entries, n_neighbors: int) -> Self:
         """Join each point to its `n_neighbors` nearest by partial distance."""
         n = entries.shape[0]
         if n_neighbors < 1:
             raise InputError(f"n_neighbors must be at least 1, got {n_neighbors!r}")
         k = min(n_neighbors, n - 1)
-        neighbors, known = _nearest(entries, k, min_overlap)
+        neighbors, known = _nearest(entries, k)
         return cls.from_neighbors(np.where(known, neighbors, np.arange(n)[:, None]), entries.seen.dtype)
 
     @classmethod
@@ -223,8 +223,8 @@ class NeighborPairs:
         return SparseWeights(2 * total(affinity * value), degree, rows, data, weights, s, centers)
 
 
-def _nearest(entries: Entries, k: int, min_overlap: int) -> tuple[Index, Mask]:
-    """The k nearest of each point, and whether they have enough entries in common with it."""
+def _nearest(entries: Entries, k: int) -> tuple[Index, Mask]:
+    """The k nearest of each point, and whether they have an entry in common with it."""
     n = entries.shape[0]
     if entries.is_complete:
         points = real_view(entries.values)
@@ -232,11 +232,11 @@ def _nearest(entries: Entries, k: int, min_overlap: int) -> tuple[Index, Mask]:
         how = "brute" if n <= ROWS_PER_CELL * 2 ** min(points.shape[1], 50) else "auto"
         centred = points - points.mean(axis=0)  # the products cancel far from the origin
         found = NearestNeighbors(n_neighbors=k, algorithm=how).fit(centred).kneighbors(return_distance=False)
-        return np.asarray(found, dtype=np.intp), np.full((n, k), entries.shape[1] >= min_overlap)
+        return np.asarray(found, dtype=np.intp), np.ones((n, k), dtype=bool)
     neighbors = np.empty((n, k), dtype=np.intp)
     known = np.empty((n, k), dtype=bool)
     for rows in row_blocks(n, n):
-        s = partial_squared_distances(entries, rows, min_overlap=min_overlap)
+        s = partial_squared_distances(entries, rows)
         np.fill_diagonal(s[:, rows], np.inf)
         neighbors[rows] = np.argpartition(s, k - 1, axis=1)[:, :k]
         known[rows] = np.isfinite(np.take_along_axis(s, neighbors[rows], axis=1))

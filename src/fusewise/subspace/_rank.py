@@ -22,27 +22,25 @@ from fusewise.observations import Entries, InMemory, SparseEntries, Table
 from fusewise.subspace._em import fit_subspace, normalized
 from fusewise.subspace._projection import Subspace, coordinates
 
+#: Share of the entries that is held out, and rows at most: more would be more accurate, but more expensive.
+HELD_OUT, RANK_ROWS = 0.1, 2000
+
 
 def choose_rank(
     table: Table,
     max_rank: int = 20,
     *,
     random_state: int | np.random.Generator | None = None,
-    hidden: float = 0.1,
-    max_rows: int = 2000,
 ) -> int:
     """Choose the rank that best predicts held-out observed entries.
 
     Ranks are tried in increasing order, each from the previous fit, until three in a row have not lowered the error.
-
-    The largest is `max_rank`, and never above ``min(N, P) - 1``, which already spans every covariance. `hidden` is the
-    share of the observed entries that is held out. With more rows than `max_rows` the criterion would be more accurate
-    but more expensive.
+    The largest is `max_rank`, and never above ``min(N, P) - 1``, which already spans every covariance.
     """
     rng = np.random.default_rng(random_state)
     n = table.shape[0]
-    rows = table.take(np.sort(rng.choice(n, max_rows, replace=False)) if n > max_rows else np.arange(n))
-    train, row, column, truth = _split(rows, hidden, rng)
+    rows = table.take(np.sort(rng.choice(n, RANK_ROWS, replace=False)) if n > RANK_ROWS else np.arange(n))
+    train, row, column, truth = _split(rows, HELD_OUT, rng)
     best_rank, best_error = 1, np.inf
     fit: Subspace | None = None
     for rank in range(1, max(1, min(max_rank, *np.subtract(table.shape, 1))) + 1):

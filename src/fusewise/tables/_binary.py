@@ -39,6 +39,9 @@ Reader = Callable[[Source], Grid]
 
 def reader_of(source: Source) -> tuple[str, Reader] | None:
     """The name and reader of a format, by the suffix of the file or its first bytes; None for text."""
+    if source.data.startswith(OLD_START) and source.suffix not in OLD_SUFFIXES:
+        what = "a workbook with a password, or of an old Excel"
+        raise InputError(f"{source.name!r} is {what}: save it as .xlsx without a password, or as .csv")
     if source.suffix in OLD_SUFFIXES:
         raise InputError(f"{source.name!r}: {source.suffix} files cannot be read; save the sheet as .xlsx or .csv")
     json = source.name == "standard input" and source.data.lstrip()[:1] == b"{"
@@ -280,3 +283,4 @@ FORMATS: tuple[tuple[str, Reader, tuple[str, ...], bytes | None], ...] = (
     ("SAS", partial(_statistical, "read_xport"), (".xpt",), None),
 )
 OLD_SUFFIXES = (".xls", ".xlsb", ".ods")
+OLD_START = b"\xd0\xcf\x11\xe0"

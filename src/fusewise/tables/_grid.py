@@ -95,14 +95,15 @@ def titles_above(rows: Sequence[Sequence[Any]]) -> int:
 
 
 def remarks_below(numbered: Sequence[tuple[int, Sequence[Any]]], width: int) -> int:
-    """Number of the last rows that are remarks, such as a source: below a blank row, with less than half of the cells.
+    """Number of the last rows that are remarks, such as a source: below a blank row, few cells, and no numbers.
 
     Rows come with the numbers of their lines.
     """
     found = 0
     for k in range(len(numbered) - 1, 0, -1):
         line, row = numbered[k]
-        if 2 * sum(cell is not None and str(cell).strip() != "" for cell in row) >= width:
+        filled = [cell for cell in row if cell is not None and str(cell).strip() != ""]
+        if 2 * len(filled) >= width or _numbers_in(filled):
             break
         if line > numbered[k - 1][0] + 1:
             found = len(numbered) - k

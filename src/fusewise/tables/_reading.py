@@ -157,8 +157,11 @@ class Reading:
 
     @property
     def blank_rows(self) -> npt.NDArray[np.intp]:
-        """Rows with no observed value in the columns used."""
-        return np.flatnonzero(np.all([np.isnan(column.values) for column in self.used], axis=0))
+        """Rows of which nothing is known in the columns used."""
+        blank = np.all([np.isnan(column.values) for column in self.used], axis=0)
+        if self.lower is not None and self.upper is not None:
+            blank &= ~(np.isfinite(self.lower) | np.isfinite(self.upper)).any(axis=1)
+        return np.flatnonzero(blank)
 
     @property
     def numbers(self) -> Floats:

@@ -126,8 +126,8 @@ class Findings:
 
     @cached_property
     def blank(self) -> Index:
-        """Rows with nothing observed."""
-        return np.flatnonzero(~self.mask.any(axis=1))
+        """Rows of which nothing is known."""
+        return np.flatnonzero(~np.any([self.mask.any(axis=1), *(column.bounded for column in self.columns)], axis=0))
 
     @property
     def n_outliers(self) -> int:

@@ -81,6 +81,10 @@ def completed_cells(column: TableColumn, expected: Real, rows: Any) -> Real:
     block = expected[gaps]
     if column.kind == "number":
         cells[gaps] = _as_the_column_has_them(column, block[:, :1])
+        if column.half is not None:  # what is known of an entry may be beyond the range of the others
+            known, low, high = (of[rows][gaps] for of in (column.bounded, column.half.lower, column.half.upper))
+            least = np.maximum(low, np.minimum(high, 0 if column.ends[0] >= 0 else -np.inf))
+            cells[gaps] = np.where(known, np.clip(block[:, 0], least, high), cells[gaps])
     elif column.kind == "ordered" and block.shape[1] == 1:
         cells[gaps] = np.rint(block[:, 0]).clip(0, len(column.levels) - 1)
     else:

@@ -62,6 +62,15 @@ class Tab:
     def click(self, selector):
         self.drag([self.middle(selector)])
 
+    def cut_texts(self):
+        """Texts of pictures that are not inside the picture."""
+        return self.js(
+            """[...document.querySelectorAll('.picture svg text')].filter((t) => {
+                const a = t.getBoundingClientRect(), b = t.closest('svg').getBoundingClientRect();
+                return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1;
+            }).map((t) => [t.textContent, t.closest('.picture').id])"""
+        )
+
     def text(self, selector):
         return self.js(f"document.querySelector({json.dumps(selector)}).innerText")
 

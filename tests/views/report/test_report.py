@@ -50,6 +50,21 @@ def test_units_are_the_users(table, model, tmp_path):
     np.testing.assert_allclose(shown[seen], (table[0] * scale + shift)[seen].astype("f4"), rtol=1e-6)
 
 
+def test_entries_below_a_limit_are_filled_below_it(tmp_path):
+    """The page has the limits, expects nothing above them, and says what these entries add to a row's cluster."""
+    values = make_clusters(3, 30, 4, noise=0.3, random_state=0)[0] + 9
+    limit = np.quantile(values, 0.3, axis=0)
+    below = values < limit
+    assert below.all(axis=1).any()  # a row of which nothing else is known
+    model = FusionClustering(n_clusters=3).fit(np.where(below, np.nan, values), upper=limit)
+    data = data_of(model.report(tmp_path / "r.html").read_text())
+    assert (cells_of(data) <= np.where(below, limit, np.inf)).all()
+    uppers = np.column_stack([unpacked(column["upper"]) for column in data["rows"]["columns"]])
+    np.testing.assert_allclose(uppers, np.where(below, limit, np.inf))
+    odds, sizes, nats = (unpacked(data["why"][name]) for name in ("odds", "sizes", "nats"))
+    np.testing.assert_allclose(np.nansum(nats.reshape(len(odds), -1), axis=1) + sizes, odds, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("unit", [1e60, 1e-60])
 def test_entries_beyond_single_precision_travel_too(model, table, unit, tmp_path):
     shown = cells_of(data_of(write_report(model, tmp_path / "r.html", units=(0.0, unit)).read_text()))[0]

@@ -131,13 +131,15 @@ def test_many_clusters_and_columns_are_folded(browser, tmp_path, width):
     rng = np.random.default_rng(3)
     k = np.repeat(np.arange(30), 12)
     X = 20 * rng.normal(size=(30, 60))[k] + rng.normal(size=(360, 60))
-    model = FusionClustering(n_clusters=30).fit(X)
+    frame = pd.DataFrame(X, columns=[f"a long name {j}" for j in range(60)])
+    model = FusionClustering(n_clusters=30).fit(frame)
     opened = ChromiumTab(browser, model.report(tmp_path / "p.html"), width)
+    assert opened.cut_texts() == []
     visible = "[...document.querySelectorAll('{}')].filter((e) => e.checkVisibility()).length"
     assert opened.js(visible.format("article h3")) == 12
     assert opened.js(visible.format('#clusters [data-partition="0"] > .wide tbody tr')) <= 13  # one for outliers
     assert opened.js(visible.format("#making .wide tbody tr")) < 50
-    assert opened.js("document.documentElement.scrollHeight") < 24_000
+    assert opened.js("document.documentElement.scrollHeight") < 25_000
     opened.click("#clusters button[data-unfold]")
     assert opened.js(visible.format('#clusters [data-partition="0"] > .wide tbody tr')) >= 30
     clusters = "document.querySelector('#clusters .wide')"

@@ -36,8 +36,11 @@ function tableLayout(surface) {
   const narrow = surface.width < 560;
   const named = table.named && surface.height - 170 * unit >= 8 * unit * tableRows().length;  // on paper many rows have no room
   const labels = named ? Array.from(tableRows(), (row) => shorten(names[row], narrow ? 12 : 24)) : [];
-  const wide = named ? Math.max(...labels.map((text) => widthOf(text, 10.5))) + 10 : 8;
   const left = joins.length ? Math.round(surface.width * (narrow ? 0.24 : 0.28)) : 8;
+  const size = (surface.width - left - 20 * unit) / table.features.length;
+  // On the right there is room for the names of rows, and for those of the last columns, which lean over.
+  const leaning = size >= 9 * unit ? table.features.map((name, j) => 0.5 * widthOf(shortenFeature(name, 22), 11) + 8 * unit - (table.features.length - j - 0.5) * 0.8 * size) : [];
+  const wide = Math.max(8, ...leaning, ...labels.map((text) => widthOf(text, 10.5) + 10));
   const top = 150 * unit, bottom = surface.height - 20 * unit;
   return { joins, labels, left, strip: left + 6, cells: left + 20 * unit, right: surface.width - wide, top, bottom };
 }

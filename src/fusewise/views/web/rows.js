@@ -54,7 +54,8 @@ function showRow(row) {
   const body = element("tbody");
   const known = state.partition === partitions[0] ? whyOf().get(row) : undefined;
   const why = known?.outlier || known?.cluster === labelOf(row) ? known : undefined;  // a hint may say another cluster
-  const size = (j) => (isObserved(row, j) ? Math.abs(why.nats[j]) : -1);
+  const adds = (j) => why !== undefined && !Number.isNaN(why.nats[j]);  // also an entry that lies between bounds
+  const size = (j) => (adds(j) ? Math.abs(why.nats[j]) : -1);
   const order = columns.map((_, j) => j);
   for (const j of why ? order.sort((a, b) => size(b) - size(a)) : order) {
     const seen = isObserved(row, j);
@@ -62,8 +63,8 @@ function showRow(row) {
     const words = shownCell(row, j) + (seen ? "" : ` (expected: ${typeof guess === "number" ? readable(guess) : guess ?? "–"})`);
     body.append(element("tr", {},
       element("th", { scope: "row" }, columns[j].name),
-      element("td", { class: seen ? "number" : "number muted", ...(why && !seen ? { colspan: 2 } : {}) }, words),
-      ...(why && seen ? [element("td", { class: "number why" }, signed(why.nats[j]))] : [])));
+      element("td", { class: seen ? "number" : "number muted", ...(why && !adds(j) ? { colspan: 2 } : {}) }, words),
+      ...(adds(j) ? [element("td", { class: "number why" }, signed(why.nats[j]))] : [])));
   }
   const titles = [["column"], ["value", "number"], ...(why ? [["adds", "number"]] : [])];
   const parts = [element("h3", {}, names[row]), element("p", {}, membershipOf(row)), ...(why ? [element("p", {}, whyWords(why))] : []), element("table", {}, headOf(...titles), body)];
