@@ -220,14 +220,6 @@ def test_a_limit_of_values_below_it_is_none_of_missing_ones(laboratory):
     assert found[0] == found[1]
 
 
-def test_rows_with_bounds_alone_are_not_blank(laboratory):
-    with open("t.csv", "a", newline="") as file:
-        file.write("<0.05,,\n,,\n")
-    reading = read_table("t.csv", below={"zinc": 0.04})
-    assert reading.blank_rows.tolist() == []  # zinc is below 0.04
-    assert read_table("t.csv").blank_rows.tolist() == [121]
-
-
 def test_the_clusters_know_what_the_file_says(laboratory):
     """A model of the file is that of its numbers with its bounds, not with the cells missing."""
     from fusewise import FusionClustering, load

@@ -200,11 +200,6 @@ class HalfKnown:
         ]
         return replace(made, words=some_of(listed, 4))
 
-    @property
-    def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether each entry has a bound that is known."""
-        return np.isfinite(self.lower) | np.isfinite(self.upper)
-
     def below(self, limit: float, missing: npt.NDArray[np.bool_] | None) -> HalfKnown:
         """The same if values below an unknown limit, and those that are missing if given, are below this one."""
         where = np.isnan(self.upper) if missing is None else np.isnan(self.upper) | (missing & ~self.said)
