@@ -344,7 +344,8 @@ def _write_labels(model: FusionClustering, places: Sequence[Path]) -> Counter[in
     write = dask_library().delayed(_write_part, pure=False)
     labels: Any = model.labels_
     confidence: Any = model.confidence_
-    parts = zip(labels.to_delayed(), confidence.to_delayed(), places, strict=True)
+    both = (rows.to_delayed(optimize_graph=False) for rows in (labels, confidence))  # optimized, each reads the parts
+    parts = zip(*both, places, strict=True)
     return sum(compute([write(*part) for part in parts]), Counter())
 
 
