@@ -125,7 +125,7 @@ def test_what_an_entry_adds_is_multiplied_by_its_weight(nuisance):
     frame = pd.DataFrame(answers, columns=list("abcd"))
     weights = np.array([0.5, 1, 2, 3])
     model = FusionClustering(2, feature_weights=weights).fit(frame)
-    shares = model.path_.clusters.shares[np.argsort(model._found.order)]
+    shares = model.path_.clusters.shares
     logs = np.tile(np.log(shares), (len(frame), 1))
     for j, name in enumerate("abcd"):
         for level in ("0", "1"):

@@ -80,7 +80,6 @@ POWERS = "_result", "choice", "units", "powers"
     (("_result", "choice", "mixture", "spreads"), set_to((0, 0, 0), np.nan), "not finite"),
     (("_result", "choice", "mixture", "spreads"), set_to((0, 0, 0), -1.0), "not a covariance"),
     (("_result", "labels"), set_to(0, 99), "has an entry 99"),
-    (("_result", "order"), set_to(slice(None), 0), "not an order"),
     (("_result", "posterior"), lambda array: array[:, :-1], "along K"),
     (("observations_", "values"), lambda array: array + 1, "not zero where"),
 ])  # fmt: skip

@@ -233,7 +233,8 @@ class Clusters(Record):
         """
         densities, distances, dimensions = self.component_densities(table)
         if self.n_components == len(self.group):
-            return densities, distances, dimensions
+            own = np.argsort(self.group)
+            return densities.take(own, axis=1), distances.take(own, axis=1), dimensions
         groups = [self.group == k for k in range(self.n_components)]
         summed = np.column_stack([np.logaddexp.reduce(densities[:, group], axis=1) for group in groups])
         return summed, np.column_stack([distances[:, group].min(axis=1) for group in groups]), dimensions

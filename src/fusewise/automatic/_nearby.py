@@ -217,7 +217,9 @@ def nearby(clusters: Clusters, table: InMemory) -> tuple[Nearby, Index]:
         first += part.n_components
     assert dimensions is not None
     together = Nearby.of(n, *(np.concatenate(each) for each in zip(*entries, strict=True)))
-    return (together if first == clusters.n_components else together.joined(clusters.group)), dimensions
+    if first > clusters.n_components:
+        return together.joined(clusters.group), dimensions
+    return together._replace(component=clusters.group[together.component]), dimensions
 
 
 def near_components(mixture: Mixture, evidence: Evidence) -> Nearby:

@@ -131,7 +131,7 @@ def _log_odds_as_entries_come(
 
     def half_squares(masks: Any) -> Real:
         part = row.take(np.zeros(len(masks), np.intp)).only(masks)
-        return np.asarray(0.5 * np.square(result.labeller.classifier.distances(part)[:, np.argsort(result.order)]))
+        return np.asarray(0.5 * np.square(result.labeller.classifier.distances(part)))
 
     best, second = np.argsort(half_squares(row.known)[0], kind="stable")[:2].tolist()
     known = []

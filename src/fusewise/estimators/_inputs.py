@@ -215,7 +215,7 @@ def lazy_rows(what: str, source: DaskBlocks, labeller: Labeller, dtype: Any) -> 
 
     `dtype` is that of distances.
     """
-    k = None if what in ("labels", "confidence") else len(labeller.order)
+    k = None if what in ("labels", "confidence") else labeller.classifier.clusters.n_components
     kind = {"labels": np.dtype(np.intp), "distances": dtype}.get(what, np.dtype(float))
     names = {"labels": "label", "confidence": "confidence", "probabilities": range(k or 0)}
     columns = names.get(what, [f"fusionclustering{j}" for j in range(k or 0)])

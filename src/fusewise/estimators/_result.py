@@ -38,8 +38,6 @@ from fusewise.progress import shown
 from fusewise.saving import saveable
 from fusewise.support import Flag, InputError, Instance, Maybe, Number, NumberArray, PositionArray, Record, counted
 
-#: Rows whose probabilities are put in order at a time: a copy of all might not fit into memory.
-ROWS_AT_ONCE = 2**16
 #: Tails of outliers in a Dask table are counted between so many values, a ratio of 1.2% apart, from 1e-12 on.
 TAIL_GRID = np.append(np.geomspace(1e-12, OUTLIER_LEVEL, 2000, endpoint=False)[1:], OUTLIER_LEVEL)
 
@@ -48,12 +46,11 @@ TAIL_GRID = np.append(np.geomspace(1e-12, OUTLIER_LEVEL, 2000, endpoint=False)[1
 class Labeller:
     """What labels rows: small enough to be sent to other machines.
 
-    Clusters are in the order in which they were found, and ``order`` is the place of each among all. ``tails`` are
-    those of the outliers of the fit in increasing order, ``tail_counts`` the number with such a tail or a smaller one.
+    ``tails`` are those of the outliers of the fit in increasing order, ``tail_counts`` the number with such a tail or a
+    smaller one.
     """
 
     classifier: Classifier
-    order: Index
     tails: Real
     tail_counts: Index
     n_fitted: int
@@ -65,7 +62,7 @@ class Labeller:
 
     def labels(self, found: Classified, seen: Mask) -> Labels:
         """The cluster of each row, or -1."""
-        return np.where(self.alone(found, seen), -1, self.order[found.labels])
+        return np.where(self.alone(found, seen), -1, found.labels)
 
     def confidence(self, found: Classified, seen: Mask) -> Real:
         """Probability of the likeliest cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
@@ -76,28 +73,19 @@ class Labeller:
         confidence[outlying] = outlier_confidence(own, self.tails, self.n_fitted, self.tail_counts)
         return confidence
 
-    def probabilities(self, found: Classified) -> Real:
-        """The probability of each cluster for each row: those that were found, put in order where they are."""
-        assert found.posterior is not None
-        places = np.argsort(self.order)
-        for begin in range(0, len(found.posterior), ROWS_AT_ONCE):
-            some = found.posterior[begin : begin + ROWS_AT_ONCE]
-            some[:] = some[:, places]
-        return found.posterior
-
     def of_rows(self, what: str, rows: Table) -> Any:
         """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
         if what == "completed":
             return self.classifier.completed(rows)
         if what in ("distances", "probabilities"):
-            check_fits(f"the {what} of the clusters", (rows.shape[0], len(self.order)), 16)
+            check_fits(f"the {what} of the clusters", (rows.shape[0], self.classifier.clusters.n_components), 16)
         if what == "distances":
-            distances = self.classifier.distances(rows)[:, np.argsort(self.order)]
+            distances = self.classifier.distances(rows)
             distances[rows.row_counts == 0] = np.nan
             return distances.astype(np.finfo(rows.dtype).dtype, copy=False)
         found = self.classifier.classify(rows, posterior=what == "probabilities")
         if what == "probabilities":
-            return self.probabilities(found)
+            return found.posterior
         return (self.labels if what == "labels" else self.confidence)(found, rows.row_counts > 0)
 
 
@@ -110,7 +98,6 @@ class ClusteringResult(Record):
     """
 
     choice: Choice
-    order: Index
     tails: Real
     tail_counts: Index
     n_fitted: int
@@ -123,7 +110,6 @@ class ClusteringResult(Record):
 
     _rules: ClassVar = {
         "choice": Instance(Choice, K="K", P="P"),
-        "order": PositionArray("K", below="K"),
         "tails": NumberArray("outliers", low=0, high=1),
         "tail_counts": NumberArray("outliers", kinds="iu", low=1),
         "n_fitted": Number(low=1, whole=True),
@@ -136,8 +122,6 @@ class ClusteringResult(Record):
     }
 
     def _verify(self) -> None:
-        if len(np.unique(self.order)) != self.choice.n_clusters:
-            raise ValueError("ClusteringResult.order is not an order of the clusters")
         if self.labels is not None and self.hints.rows.max(initial=-1) >= len(self.labels):
             raise ValueError("ClusteringResult.hints are on rows that do not exist")
 
@@ -148,12 +132,12 @@ class ClusteringResult(Record):
     @property
     def labeller(self) -> Labeller:
         of_fit = self.tails, self.tail_counts, self.n_fitted
-        return Labeller(self.choice.classifier, self.order, *of_fit, self.outliers)
+        return Labeller(self.choice.classifier, *of_fit, self.outliers)
 
     @property
     def centers(self) -> Values:
         """Centres of the clusters, K x P, in the units of the table."""
-        return self.choice.centers[np.argsort(self.order)]
+        return self.choice.centers
 
     def of(self, table: Table) -> ClusteringResult:
         """The same clusters with the labels of the rows of another table, of which nothing else is known."""
@@ -162,20 +146,23 @@ class ClusteringResult(Record):
     def labelled(self, found: Classified, seen: Mask) -> ClusteringResult:
         """The same clusters with the labels of rows that were classified."""
         of = self.labeller
-        posterior = None if found.posterior is None else of.probabilities(found)
         labels, confidence = of.labels(found, seen), of.confidence(found, seen)
-        return replace(self, labels=labels, confidence=confidence, posterior=posterior)
+        return replace(self, labels=labels, confidence=confidence, posterior=found.posterior)
 
     def renumbered(self, numbers: Index) -> ClusteringResult:
         """The same clusters, of which cluster k has the number `numbers[k]`."""
+        clusters = self.choice.clusters
+        choice = replace(self.choice, clusters=replace(clusters, group=numbers[clusters.group]))
         labels = None if self.labels is None else np.append(numbers, -1)[self.labels]
-        posterior = None if self.posterior is None else self.posterior[:, np.argsort(numbers)]
-        return replace(self, order=numbers[self.order], labels=labels, posterior=posterior)
+        posterior = None if self.posterior is None else self.posterior.take(np.argsort(numbers), axis=1)
+        return replace(self, choice=choice, labels=labels, posterior=posterior)
 
     def probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
         """Probability of each cluster for each row of a table, N x K."""
         check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters), 16)
-        return self.labeller.probabilities(self.choice.classify(table, hints, posterior=True))
+        posterior = self.choice.classify(table, hints, posterior=True).posterior
+        assert posterior is not None
+        return posterior
 
     def fused(self, table: Table) -> Values:
         """Centre of each row of the fit: its cluster's; of an outlier its own; of an empty row the mean of all."""
@@ -265,12 +252,13 @@ def labelled(table: Table, choice: Choice, outliers: bool, hints: Hints, counts:
     seen[hints.rows] = True
     choice, found = choice.occupied(table, seen if counts is None else seen & (counts > 0), hints)
     tails = np.sort(found.tails[found.outlying & seen])
-    ranks, order = np.arange(1, len(tails) + 1), np.arange(choice.n_clusters)
-    result = ClusteringResult(choice, order, tails, ranks, table.n_seen, outliers, hints=hints, counts=counts)
+    ranks = np.arange(1, len(tails) + 1)
+    result = ClusteringResult(choice, tails, ranks, table.n_seen, outliers, hints=hints, counts=counts)
     inside = ~result.labeller.alone(found, seen)
     often = None if counts is None else counts[inside]
-    result = replace(result, order=_by_size(np.bincount(found.labels[inside], often, choice.n_clusters)))
-    return result.labelled(found, seen)
+    return result.labelled(found, seen).renumbered(
+        _by_size(np.bincount(found.labels[inside], often, choice.n_clusters))
+    )
 
 
 def _by_size(sizes: Any) -> Index:
@@ -285,19 +273,20 @@ def _label_remotely(table: DaskTable, choice: Choice, outliers: bool) -> Cluster
     """
     none = np.zeros(0), np.zeros(0, np.intp)
     while True:
-        result = ClusteringResult(choice, np.arange(choice.n_clusters), *none, table.n_seen, outliers)
+        result = ClusteringResult(choice, *none, table.n_seen, outliers)
         sizes, tails = reduce_blocks(partial(_row_counts, labeller=result.labeller), _sums, table)
         kept = np.flatnonzero(sizes) if sizes.any() else np.array([choice.clusters.shares.argmax()])
         if len(kept) == choice.n_clusters:
             some = np.flatnonzero(tails)
-            return replace(result, order=_by_size(sizes), tails=TAIL_GRID[some], tail_counts=np.cumsum(tails)[some])
+            result = replace(result, tails=TAIL_GRID[some], tail_counts=np.cumsum(tails)[some])
+            return result.renumbered(_by_size(sizes))
         choice = replace(choice, clusters=choice.clusters.only(kept))
 
 
 def _row_counts(rows: InMemory, begin: int, labeller: Labeller) -> tuple[Index, Index]:
     """Rows of each cluster in a block, and its outliers by their tails."""
     found, seen = labeller.classifier.classify(rows, posterior=False), rows.row_counts > 0
-    sizes = np.bincount(found.labels[~labeller.alone(found, seen)], minlength=len(labeller.order))
+    sizes = np.bincount(found.labels[~labeller.alone(found, seen)], minlength=labeller.classifier.clusters.n_components)
     places = np.searchsorted(TAIL_GRID, found.tails[seen & found.outlying])
     return sizes, np.bincount(places, minlength=len(TAIL_GRID))
 

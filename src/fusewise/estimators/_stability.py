@@ -68,7 +68,7 @@ def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> li
     found = []
     for other, gain, error in nearly_as_good(result.choice, table, result.hints, told=told):
         given = labelled(table, other, result.outliers, result.hints, result.counts)
-        if given.choice is other and given.labels is not None:  # otherwise it has fewer clusters than its number
+        if given.n_clusters == other.n_clusters and given.labels is not None:  # otherwise some have no rows
             found.append(Alternative(other.n_clusters, gain, error, gain / len(result.choice.rows), given.labels))
     return found
 
