@@ -146,18 +146,15 @@ def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Prog
 @contextmanager
 def fitting(table: Reading, tell: Progress, *, outliers: bool = True) -> Iterator[list[str]]:
     """Yield a list for notes, which holds those on the table and, at the end of the block, its warnings."""
-    notes = [*table.notes, *_blank_notes(table, outliers)]
+    notes, blank = list(table.notes), table.blank_rows
+    if len(blank):
+        notes.append(f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})")
     with warnings.catch_warnings(record=True) as caught, listening(tell), announcing(tell):
         warnings.simplefilter("always")
         yield notes
     # Empty rows are noted by name and convergence by its outcome, as these warnings refer to encoded features.
     ours = (ConvergenceWarning, DataWarning)
     notes += sorted({str(warning.message) for warning in caught if not issubclass(warning.category, ours)})
-
-
-def _blank_notes(table: Reading, outliers: bool) -> list[str]:
-    blank = table.blank_rows
-    return [f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})"] if len(blank) else []
 
 
 def blank_note(number: int, outliers: bool) -> str:
