@@ -59,8 +59,8 @@ from fusewise.views import (
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")
 REPORT, STABILITY = "report.html", "stability.csv"
-#: Number of refits, and the seconds they may take to be made without being asked for.
-DRAWS, MOST_SECONDS = 20, 10.0
+#: Number of refits; the seconds they may take, and the rows there must be, to be made without being asked for.
+DRAWS, MOST_SECONDS, FEWEST_ROWS = 20, 10.0, 20
 #: How the number of clusters is set on the command line.
 OPTION = "--n-clusters "
 #: What the stability of a cluster means.
@@ -316,7 +316,8 @@ def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked:
         if given:
             found = _with_names(found, given, outputs.names)
         if n_draws is None:
-            n_draws = DRAWS if found.seconds * DRAWS / 2 <= MOST_SECONDS else 0
+            quick = found.seconds * DRAWS / 2 <= MOST_SECONDS
+            n_draws = DRAWS if quick and table.n_rows >= FEWEST_ROWS else 0
         if n_draws:
             _judge_stability(found, n_draws, tell)
         tell("writing")
