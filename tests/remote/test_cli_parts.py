@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from fusewise.cli import _parts as schedulers
 from fusewise.cli._app import app
+from fusewise.datasets import make_clusters
 from fusewise.tables import InputError, _rereading, parts_of, read_table
 
 
@@ -48,6 +49,20 @@ def people():
     for name in ("height", "weight", "colour", "smokes"):
         frame.loc[rng.random(200) < 0.1, name] = None
     return frame
+
+
+def half_known_people():
+    """180 rows in 3 clusters; cells below a limit that the file does not say are in the first 60, missing in others."""
+    X, _, _ = make_clusters(3, 60, 8, noise=0.15, random_state=0)
+    X = X[np.random.default_rng(1).permutation(180)] + 3
+    limits = np.quantile(X, 0.3, axis=0).round(3)
+    cells = np.where(limits > X, [f"<{limit}" for limit in limits], np.char.mod("%.3f", X)).astype(object)
+    banded = X[:, 6] > np.quantile(X[:, 6], 0.8)
+    cells[banded, 6] = [f"{low / 2}-{low / 2 + 0.5}" for low in np.floor(2 * X[banded, 6])]
+    cells[:60, 5] = np.where(X[:60, 5] < limits[5], "<LOD", cells[:60, 5])
+    cells[60:, 5] = np.where(X[60:, 5] < limits[5], None, cells[60:, 5])
+    cells[:, 7] = [f"{cell} ± 0.05" if cell[0] != "<" else cell for cell in cells[:, 7]]
+    return pd.DataFrame(cells, columns=[f"c{j}" for j in range(8)])
 
 
 def written(frame, folder, kind, n_parts=4):
@@ -127,6 +142,30 @@ class TestSchedulers:
         np.testing.assert_allclose(mine["height"], theirs["height"], rtol=1e-3)
         # The names of clusters and observed values need the rows.
         assert set(mine.columns) == {name for name in theirs.columns if "(observed" not in name} - {"name"}
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_entries_known_in_part(self, run, tmp_path, kind):
+        """Entries below a limit, in ranges and with errors; with these missing, two clusters are found."""
+        written(half_known_people(), tmp_path / "parts", kind, 3)
+        options, found = ("--below", "c5=3.68", "--seed", 1, "--json", "--save"), {}
+        for path, more in {f"whole.{kind}": (), f"parts/part-*.{kind}": ("--scheduler", "synchronous")}.items():
+            code, out, err = run("fit", path, *options, f"{len(found)}.fusewise", *more)
+            assert code == 0, err
+            found[path] = json.loads(out)
+        whole, parts = found.values()
+        for name in ("rows", "clusters", "sizes", "outliers", "observed_fraction", "notes"):
+            assert parts[name] == pytest.approx(whole[name]), name
+        assert parts["clusters"] == 3
+        assert parts["columns"] == whole["columns"]
+        labels, expected = labels_of(tmp_path / "part_fusewise"), pd.read_csv("whole_fusewise/labels.csv")
+        assert labels["label"].tolist() == expected["label"].tolist()
+        np.testing.assert_allclose(labels["confidence"], expected["confidence"], atol=1e-4)
+        code, _, err = run("predict", "1.fusewise", f"parts/part-9.{kind}", "--out", "labels.csv")
+        assert code == 0, err
+        own = pd.read_parquet("part_fusewise/labels/part-9.parquet")
+        new = pd.read_csv("labels.csv")
+        assert new["label"].tolist() == own["label"].tolist()
+        np.testing.assert_allclose(new["confidence"], own["confidence"], atol=1e-4)
 
     def test_a_saved_model_predicts_files(self, people, run, tmp_path):
         written(people, tmp_path / "parts", "csv")
@@ -222,17 +261,18 @@ class TestPartReader:
     def test_one_convention_for_all_parts(self, tmp_path):
         # 1.234 alone may be a thousand; the first part says that the comma is the decimal separator.
         reader, paths = self.read(tmp_path, "x;y\n1.234,5;1\n2,25;2\n3,5;4\n", "x;y\n1.234;2\n2.000;3\n")
-        assert reader(paths[1])["x"].tolist() == [1234.0, 2000.0]
+        assert reader(paths[1])["rows"]["x"].tolist() == [1234.0, 2000.0]
 
     def test_new_levels_and_other_values(self, tmp_path):
         header, rows = "colour,wet,n\n", "red,yes,1.5\nblue,no,2.5\nred,no,0.5\n" * 6
         others = "n,colour,wet\n3.5,green,no\n,NA,\n", header + "red,maybe,1\n", header
         reader, paths = self.read(tmp_path, header + rows, *others)
-        found = reader(paths[1])
+        found = reader(paths[1])["rows"]
         assert found.columns.tolist() == ["colour", "wet", "n"]
         assert found["colour"].tolist() == ["green", None]
         assert found["wet"].tolist() == [False, pd.NA]
         with pytest.raises(InputError, match=r"2\.csv': column 'wet', row 1: 'maybe' is not one of the values"):
             reader(paths[2])
-        assert len(reader(paths[3])) == 0
-        assert (reader(paths[3]).dtypes == reader.header_frame.dtypes).all()
+        none = reader(paths[3])["rows"]
+        assert len(none) == 0
+        assert (none.dtypes == reader.header_frame.dtypes).all()

@@ -201,17 +201,23 @@ def test_python_refuses_a_limit_of_a_category(laboratory):
         read_table("t.csv", below={"kind": 0.1})
 
 
-def test_parts_are_listed_alike_and_say_what_is_not_used(laboratory):
-    pytest.importorskip("dask.dataframe")
-    os.mkdir("parts")
-    for k in range(2):
-        with open(f"parts/part-{k}.csv", "w", newline="") as file:
-            csv.writer(file).writerows([["iron", "zinc", "kind"], *laboratory[k::2]])
-    ran = command("fit", "parts", "--scheduler", "synchronous", "--below", "zinc=0.04", "--n-clusters", "2")
+def test_a_limit_of_values_below_it_is_none_of_missing_ones(laboratory):
+    """Not in a new file that has no <LOD either."""
+    with open("t.csv", newline="") as file:
+        cells = file.read().replace("<0.05", "<LOD")
+    with open("t.csv", "w", newline="") as file:
+        file.write(cells)
+    ran = command("fit", "t.csv", "--below", "iron=0.05", "--n-clusters", "2", "--no-stability", "--save", "m.fusewise")
     assert ran.exit_code == 0, ran.stderr
-    shown = " ".join(ran.stdout.split())
-    assert f"{sum(iron == '<0.05' for iron, _, _ in laboratory)} below 0.05" in shown
-    assert "entries with bounds count as missing" in shown
+    found = []
+    for name, more in {"missing.csv": "", "both.csv": "<LOD,0.03,p\n"}.items():
+        with open(name, "w", newline="") as file:
+            file.write(f"iron,zinc,kind\n,0.35,p\n,0.3,q\n{more}")
+        ran = command("predict", "m.fusewise", name, "--out", "p.csv", "--force")
+        assert ran.exit_code == 0, ran.stderr
+        with open("p.csv", newline="") as file:
+            found.append([(row["label"], row["confidence"]) for row in csv.DictReader(file)][:2])
+    assert found[0] == found[1]
 
 
 def test_the_clusters_know_what_the_file_says(laboratory):

@@ -187,7 +187,7 @@ class PartsFit:
     @property
     def observed_fraction(self) -> float:
         """Fraction of observed values in the columns used."""
-        counts, encoder = self.model.observations_.column_counts, self.model.encoder_
+        counts, encoder = self.model.observations_.moments.counts, self.model.encoder_
         if encoder is not None:  # the features of a category are missing together
             counts = [part[0, 0] for _, part in encoder.by_column(counts[None, :].astype(float))]
         return float(np.mean(counts) / self.shape[0])
@@ -245,7 +245,7 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
         tell(f"reading a sample of {counted(len(parts), 'part')}")
         sample = _sample(path, parts, asked)
         tell(f"clustering {counted(len(parts), 'part')} × {counted(len(sample.used), 'column')}")
-        estimator.fit(_lazy_frame(sample, parts, asked))
+        estimator.fit(**_lazy_frames(sample, parts, asked))
         tell("labelling")
         counts = _write_labels(estimator, [places[target].absolute() for target in labels])
         tell("writing")
@@ -258,8 +258,6 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
             save(estimator, places[saved], extra=as_extra(sample))
     table, known = estimator.observations_, sample.labels_column
     said = [*notes, *sample.notes]
-    if sample.half_known:
-        said.append("in a table in parts, entries with bounds count as missing, and errors are not used")
     if table.n_seen < table.shape[0]:
         said.append(blank_note(table.shape[0] - table.n_seen, estimator.outliers))
     if known is not None:
@@ -318,10 +316,14 @@ def _sample(path: Path, parts: Sequence[Path], asked: ReadOptions) -> Reading:
     return read_sample(path, some, grids, asked, len(parts))
 
 
-def _lazy_frame(sample: Reading, parts: Sequence[Path], asked: ReadOptions) -> Any:
+def _lazy_frames(sample: Reading, parts: Sequence[Path], asked: ReadOptions) -> dict[str, Any]:
+    """The table, and the error, lower and upper of its entries, of which a part without any has None."""
     dd: Any = import_module("dask.dataframe")
     reader = PartReader.like(sample, parts[0], asked)
-    return dd.from_map(reader, [part.absolute() for part in parts], meta=reader.header_frame, enforce_metadata=False)
+    loosely = {"meta": reader.header_frame, "enforce_metadata": False}
+    frames = dd.from_map(reader, [part.absolute() for part in parts], **loosely)  # a part is read once for all four
+    named = {"X": "rows", "error": "error", "lower": "lower", "upper": "upper"}
+    return {name: frames.map_partitions(dict.get, what, **loosely) for name, what in named.items()}
 
 
 def _in_words_of(sample: Reading, encoder: FrameEncoder | None) -> FrameEncoder:
@@ -342,7 +344,8 @@ def _write_labels(model: FusionClustering, places: Sequence[Path]) -> Counter[in
     write = dask_library().delayed(_write_part, pure=False)
     labels: Any = model.labels_
     confidence: Any = model.confidence_
-    parts = zip(labels.to_delayed(), confidence.to_delayed(), places, strict=True)
+    both = (rows.to_delayed(optimize_graph=False) for rows in (labels, confidence))  # optimized, each reads the parts
+    parts = zip(*both, places, strict=True)
     return sum(compute([write(*part) for part in parts]), Counter())
 
 

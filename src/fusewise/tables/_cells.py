@@ -200,11 +200,10 @@ class HalfKnown:
         ]
         return replace(made, words=some_of(listed, 4))
 
-    def below(self, limit: float, values: Floats) -> HalfKnown:
-        """The same if values below an unknown limit, or else missing `values`, are below this one."""
-        unknown = np.isnan(self.upper)
-        where = unknown if unknown.any() else np.isnan(values) & ~self.said
-        words = f"{'the limit is' if unknown.any() else 'missing ones are below'} {limit:g}"
+    def below(self, limit: float, missing: npt.NDArray[np.bool_] | None) -> HalfKnown:
+        """The same if values below an unknown limit, and those that are missing if given, are below this one."""
+        where = np.isnan(self.upper) if missing is None else np.isnan(self.upper) | (missing & ~self.said)
+        words = f"{'the limit is' if missing is None else 'missing ones are below'} {limit:g}"
         return replace(self, upper=np.where(where, limit, self.upper), words=words)
 
 

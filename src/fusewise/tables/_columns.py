@@ -58,6 +58,7 @@ class Column:
     half : what is known of the entries of a column of numbers that are not known exactly; None: nothing.
     limit : the value below which missing entries, or those below a limit that the file does not say, lie if the user
         says so.
+    limits_missing : whether this is the limit of missing entries.
     missing : words treated as missing values in this column only.
     day_first : whether 1/2/2024 is the first of February, in a column of dates or one made of it.
     """
@@ -71,6 +72,7 @@ class Column:
     affix: tuple[str, str] = ("", "")
     half: HalfKnown | None = None
     limit: float | None = None
+    limits_missing: bool = False
     missing: tuple[str, ...] = ()
     day_first: bool = False
 
@@ -79,11 +81,16 @@ class Column:
         """Whether the file says nothing of each entry, neither its value nor bounds or a limit."""
         return np.isnan(self.values) if self.half is None else np.isnan(self.values) & ~self.half.said
 
-    def below(self, limit: float | None) -> Column:
-        """The same column, in which missing entries are below a limit; None: the smallest value."""
+    def below(self, limit: float | None, limits_missing: bool | None = None) -> Column:
+        """The same column, with a limit of its missing entries or of those below a limit that the file does not say.
+
+        A limit of None is the smallest value. By default it is of missing entries if there are no others.
+        """
         limit = float(np.nanmin(self.values)) if limit is None else limit
-        half = (self.half or HalfKnown.nothing(len(self.values))).below(limit, self.values)
-        return replace(self, half=half, limit=limit, why=f"{self.why}; {half.words}")
+        half = self.half or HalfKnown.nothing(len(self.values))
+        of_missing = not np.isnan(half.upper).any() if limits_missing is None else limits_missing
+        half = half.below(limit, np.isnan(self.values) if of_missing else None)
+        return replace(self, half=half, limit=limit, limits_missing=of_missing, why=f"{self.why}; {half.words}")
 
     @property
     def is_boolean(self) -> bool:

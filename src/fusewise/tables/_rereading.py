@@ -26,7 +26,7 @@ from fusewise.tables._sources import format_of
 SAMPLED_ROWS, SAMPLED_PARTS = 20_000, 64
 
 #: What is saved with a model of how each column was read.
-READ_AS = ("missing", "unit", "day_first", "limit")
+READ_AS = ("missing", "unit", "day_first", "limit", "limits_missing")
 
 #: Name of the index of rows without names.
 ROW = "row"
@@ -62,10 +62,11 @@ def read_sample(path: Path, files: Sequence[Path], grids: Sequence[Grid], asked:
 
 @dataclass(frozen=True, eq=False)
 class PartReader:
-    """Reads a part of a table as a frame of the columns that are used.
+    """Reads a part of a table: "rows", and of entries known in part "error", "lower" and "upper", those that it has.
 
-    Numbers are float64, categories objects (text), ordered ones an ordered ``category``, flags ``boolean``. The index
-    has the names of the rows, or their numbers in the part from 1.
+    Each is a frame of the columns that are used. In "rows", numbers are float64, categories objects (text), ordered
+    ones an ordered ``category``, flags ``boolean``. The index has the names of the rows, or their numbers in the part
+    from 1.
     """
 
     columns: tuple[Column, ...]  # as in a sample of the rows, without these
@@ -83,40 +84,41 @@ class PartReader:
         same = replace(same, only=(), ignore=(), kinds={}, below={})
         return cls(columns, str(first), tuple(sample.written), same, sample.names_column)
 
-    def __call__(self, file: Path) -> Any:
-        """The frame of a part; ``InputError`` names the part, the column and the row that do not fit."""
+    def __call__(self, file: Path) -> dict[str, Any]:
+        """The frames of a part; ``InputError`` names the part, the column and the row that do not fit."""
         if format_of(file) == "Parquet":
             return self._from_parquet(file)
         grid = read_file(file, self.asked)
         refuse_other_columns(str(file), list(grid.written), self.first, list(self.header))
-        return self._framed(self._read(file, grid, self.columns), self._index(grid.written, grid.n_rows))
+        return self._framed(*self._read(file, grid, self.columns), self._index(grid.written, grid.n_rows))
 
     @property
     def header_frame(self) -> Any:
-        """The frame of a part without rows."""
-        return self._framed({}, self._index({name: np.empty(0, object) for name in self.header}, 0))
+        """The rows of a part without any."""
+        return self._framed({}, {}, self._index({name: np.empty(0, object) for name in self.header}, 0))["rows"]
 
-    def _from_parquet(self, file: Path) -> Any:
+    def _from_parquet(self, file: Path) -> dict[str, Any]:
         """Numbers stay numbers; cells of other columns, and numbers that may be markers, are read one by one."""
         frame = frame_of_parquet(file)
         refuse_other_columns(str(file), list(frame.columns), self.first, list(self.header))
         fast, others = {}, []
         for column in self.columns:
             cells = frame.get(column.name)  # None: a feature of dates
-            if column.kind == Kind.NUMBER and not column.missing and cells is not None and cells.dtype.kind in "iuf":
+            plain = column.kind == Kind.NUMBER and not column.missing and column.limit is None
+            if plain and cells is not None and cells.dtype.kind in "iuf":
                 fast[column.name] = cells.to_numpy(float, na_value=np.nan)
                 with _in_part(file):
                     refuse_too_large(replace(column, values=fast[column.name]))
             else:
                 others.append(column)
         grid = grid_of_frame(str(file), frame.drop(columns=list(fast)))
-        read = self._read(file, grid, others) if others and len(frame) else {}
-        return self._framed(fast | read, self._index(grid.written, len(frame)))
+        read, half = self._read(file, grid, others) if others and len(frame) else ({}, {})
+        return self._framed(fast | read, half, self._index(grid.written, len(frame)))
 
-    def _read(self, file: Path, grid: Grid, columns: Sequence[Column]) -> dict[str, Any]:
-        """The entries of columns, as their kinds say."""
+    def _read(self, file: Path, grid: Grid, columns: Sequence[Column]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The entries of columns, as their kinds say; and the error, lower and upper of those known in part."""
         if not grid.n_rows:
-            return {}
+            return {}, {}
         grid = replace(grid, levels={}, written=with_features(grid.written, {c.name: c.day_first for c in columns}))
         decimal = self.asked.decimal or "."
         told = {column.name: _as_sampled(column, grid.written[column.name], decimal) for column in columns}
@@ -124,7 +126,11 @@ class PartReader:
         with _in_part(file):
             found = read(file, asked, grid)
             made = {column.name: column for column in found.columns if column.name in told}
-            return {column.name: _entries(column, made[column.name], found.cells[column.name]) for column in columns}
+            entries = {c.name: _entries(c, made[c.name], found.cells[c.name]) for c in columns}
+        limits = {column.name: (column.limit, column.limits_missing) for column in columns if column.limit is not None}
+        known = [column.below(*limits[name]) if name in limits else column for name, column in made.items()]
+        half = replace(found, columns=tuple(known)).half_known
+        return entries, {what: dict(zip(made, each.T, strict=True)) for what, each in half.items()}
 
     def _index(self, cells: Mapping[str, Cells], n_rows: int) -> Any:
         import pandas as pd
@@ -134,7 +140,7 @@ class PartReader:
         names = row_names(dict(cells), self.names, n_rows)
         return pd.Index([str(name) for name in names], name=self.names, dtype=object)
 
-    def _framed(self, entries: Mapping[str, Any], index: Any) -> Any:
+    def _framed(self, entries: Mapping[str, Any], half: Mapping[str, Any], index: Any) -> dict[str, Any]:
         import pandas as pd
 
         made = {}
@@ -146,7 +152,11 @@ class PartReader:
                 new = {value for value in values if value is not None} - set(known)
                 dtype = pd.CategoricalDtype(sorted([*known, *new], key=float) if new else known, ordered=True)
             made[column.name] = pd.Series(values, index=index, dtype=dtype)
-        return pd.DataFrame(made, index=index)
+        frames = {"rows": pd.DataFrame(made, index=index)}
+        for what, known in half.items():
+            nothing = 0.0 if what == "error" else np.nan
+            frames[what] = pd.DataFrame({name: known.get(name, nothing) for name in made}, index=index)
+        return frames
 
 
 def _as_sampled(column: Column, cells: Cells, decimal: str) -> ColumnSpec:
@@ -202,6 +212,7 @@ class Known:
     unit: str | None = None  # None: unknown
     day_first: bool = False
     limit: float | None = None
+    limits_missing: bool = False
 
     @property
     def name(self) -> str:
@@ -230,6 +241,7 @@ def as_extra(table: Reading) -> dict[str, Any]:
             "unit": unit_of(c.affix),
             "day_first": c.day_first,
             "limit": c.limit,
+            "limits_missing": c.limits_missing,
         }
         for c in table.used
     ]
@@ -283,7 +295,8 @@ def recode(
             absent.append(f"column {column.name!r} is not in the table: treated as missing")
             made = Column(column.name, Kind(column.code.kind), np.full(table.n_rows, np.nan), column.code.spelling)
         _refuse_other_units(column, made)
-        columns.append(made if column.limit is None or made.limit is not None else made.below(column.limit))
+        bounded = column.limit is not None and made.limit is None
+        columns.append(made.below(column.limit, column.limits_missing) if bounded else made)
     others = [column for column in table.columns if column.name not in told]
     return replace(table, columns=(*columns, *others), notes=absent + table.notes)
 
