@@ -11,6 +11,7 @@ from cli_helpers import CENTERS, SIZE, STEADY, read, write
 from sklearn.metrics import adjusted_rand_score
 
 import fusewise
+from fusewise.cli import main
 
 
 def test_writes_labels_completed_and_centers(run, table, numbers):
@@ -167,6 +168,10 @@ def test_stability_of_too_few_rows_is_refused(run, tmp_path):
     assert ran.code == 2
     assert "half of the 3 rows, which is too few" in ran.err
     assert not Path("out").exists()
+    with pytest.raises(SystemExit) as ended:  # not asked for, it is left out
+        main(["fit", str(path), "--out", "out", "--quiet"])
+    assert not ended.value.code
+    assert Path("out/labels.csv").exists()
 
 
 def test_open_writes_the_report_and_opens_it(run, table, tmp_path, monkeypatch):

@@ -1,10 +1,12 @@
 """Text of a table cannot give orders to the terminal on which a command shows it."""
 
+import io
 import re
 
 import numpy as np
 import pytest
 
+from fusewise.cli import _terminal as console
 from fusewise.support import visible
 
 #: The title of the window, a colour, the same by a sign of one byte, and signs that go back or delete.
@@ -53,3 +55,14 @@ def test_errors(hostile, run):
     ran = run("fit", hostile, "--number", "level")
     assert ran.code == 2
     assert not CONTROLS.search(ran.err)
+
+
+def test_stages_are_shown_on_a_terminal(monkeypatch):
+    screen = io.StringIO()
+    terminal = console.Terminal(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr(console, "Terminal", lambda **options: terminal)
+    with console.working(shown=True) as tell:
+        tell("reading t.csv")
+        tell("fusing [/b]", 3, 4, objective=1.0)  # a name of the user's is no markup
+    assert "fusing [/b]" in screen.getvalue()
+    assert "0:00:0" in screen.getvalue()

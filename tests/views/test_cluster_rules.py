@@ -158,6 +158,7 @@ def test_levels_are_joined_and_pooled_ones_never_named():
     codes = np.repeat(np.arange(4.0), 10)
     column = TableColumn("c", "category", codes, ("a", "b", "c", "(other)"))
     assert [str(c) for c in search([column], codes < 2)] == ["c is a or b"]
+    assert [str(c) for c in search([column], codes < 3)] == ["c is a, b or c"]
     assert search([column], codes == 3) == ()
 
 

@@ -111,8 +111,7 @@ def _best(rows: ColumnData, starts: Sequence[tuple[Real, Away]], worth: float) -
     gain = enough_gain(rows.shape[0])
     fits = [(fit_columns(rows, start, SHORT_ROUNDS, (), gain, 1.0, away), away) for start, away in starts]
     first, away = max(fits, key=lambda each: each[0].log_likelihood)
-    longer = fit_columns(rows, _posterior(rows, first, away), LONG_ROUNDS, (), gain, 1.0, away)
-    settled = _posterior(rows, longer, away)
+    settled = _posterior(rows, first, away)
     judged = (_judged(rows, settled, rounds, worth, away) for rounds in (1, LONG_ROUNDS))
     return *max(judged, key=lambda each: each[1]), away
 

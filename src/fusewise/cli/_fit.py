@@ -59,8 +59,8 @@ from fusewise.views import (
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")
 REPORT, STABILITY = "report.html", "stability.csv"
-#: Number of refits, and the seconds they may take to be made without being asked for.
-DRAWS, MOST_SECONDS = 20, 10.0
+#: Number of refits; the seconds they may take, and the rows there must be, to be made without being asked for.
+DRAWS, MOST_SECONDS, FEWEST_ROWS = 20, 10.0, 20
 #: How the number of clusters is set on the command line.
 OPTION = "--n-clusters "
 #: What the stability of a cluster means.
@@ -146,18 +146,15 @@ def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Prog
 @contextmanager
 def fitting(table: Reading, tell: Progress, *, outliers: bool = True) -> Iterator[list[str]]:
     """Yield a list for notes, which holds those on the table and, at the end of the block, its warnings."""
-    notes = [*table.notes, *_blank_notes(table, outliers)]
+    notes, blank = list(table.notes), table.blank_rows
+    if len(blank):
+        notes.append(f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})")
     with warnings.catch_warnings(record=True) as caught, listening(tell), announcing(tell):
         warnings.simplefilter("always")
         yield notes
     # Empty rows are noted by name and convergence by its outcome, as these warnings refer to encoded features.
     ours = (ConvergenceWarning, DataWarning)
     notes += sorted({str(warning.message) for warning in caught if not issubclass(warning.category, ours)})
-
-
-def _blank_notes(table: Reading, outliers: bool) -> list[str]:
-    blank = table.blank_rows
-    return [f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})"] if len(blank) else []
 
 
 def blank_note(number: int, outliers: bool) -> str:
@@ -319,7 +316,8 @@ def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked:
         if given:
             found = _with_names(found, given, outputs.names)
         if n_draws is None:
-            n_draws = DRAWS if found.seconds * DRAWS / 2 <= MOST_SECONDS else 0
+            quick = found.seconds * DRAWS / 2 <= MOST_SECONDS
+            n_draws = DRAWS if quick and table.n_rows >= FEWEST_ROWS else 0
         if n_draws:
             _judge_stability(found, n_draws, tell)
         tell("writing")

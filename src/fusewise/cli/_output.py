@@ -85,8 +85,9 @@ def write_csv(path: Path, columns: Mapping[str, Iterable[Any]], dialect: Dialect
 
 def _without_formulas(cells: Iterable[Any]) -> list[Any]:
     """Cells that a spreadsheet takes for text or numbers: formulas get a leading apostrophe, numbers stay."""
-    return [f"'{cell}" if isinstance(cell, str) and _is_formula(cell) else cell for cell in cells]
-
-
-def _is_formula(text: str) -> bool:
-    return text.lstrip().startswith(FORMULA_SIGNS) and not NUMBER.fullmatch(text)
+    return [
+        f"'{cell}"
+        if isinstance(cell, str) and cell.lstrip().startswith(FORMULA_SIGNS) and not NUMBER.fullmatch(cell)
+        else cell
+        for cell in cells
+    ]

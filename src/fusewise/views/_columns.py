@@ -117,8 +117,8 @@ class TableColumn:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest value."""
-        seen = self.values[self.seen]
+        """The smallest and the largest value; NaN if there is none."""
+        seen = self.values[self.seen] if self.seen.any() else np.array([np.nan])
         return float(seen.min()), float(seen.max())
 
     @property

@@ -80,18 +80,14 @@ def neighbour_layout(rows: Real, start: Real, most_laid: int = MOST_LAID) -> Rea
     random = np.random.default_rng(0)
     laid = np.arange(n) if n <= most_laid else np.sort(random.choice(n, most_laid, replace=False))
     tree = cKDTree(reduced[laid])
-    placed = _moved(SPREAD * _centred(start[laid]), _graph(tree), random)
+    away = start[laid] - start[laid].mean(axis=0)
+    placed = _moved(SPREAD * away / max(float(np.abs(away).max()), 1e-12), _graph(tree), random)
     if len(laid) == n:
         return placed
     # A row in between is placed among its nearest neighbours; a row that is laid out is its own nearest.
-    away, near = map(np.asarray, tree.query(reduced, 3))
-    weights = 1 / (away + 1e-9 * (1 + away[:, -1:]))
+    gaps, near = map(np.asarray, tree.query(reduced, 3))
+    weights = 1 / (gaps + 1e-9 * (1 + gaps[:, -1:]))
     return np.asarray((placed[near] * weights[..., None]).sum(axis=1) / weights.sum(axis=1, keepdims=True))
-
-
-def _centred(start: Real) -> Real:
-    away = start - start.mean(axis=0)
-    return np.asarray(away / max(float(np.abs(away).max()), 1e-12))
 
 
 def _graph(tree: cKDTree) -> coo_array:

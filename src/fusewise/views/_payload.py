@@ -97,7 +97,7 @@ def _as_the_column_has_them(column: TableColumn, values: Real) -> Real:
     seen = column.seen
     ranges = ValueRanges.of(Entries(column.values[:, None], seen[:, None]))
     if not ranges.step[0]:
-        spread = float(np.std(column.values[seen]))
+        spread = float(np.std(column.values[seen])) if seen.any() else 0.0
         values = values.round(min(max(3 - math.floor(math.log10(spread)), 0), 300)) if spread > 0 else values
     return np.asarray(ranges.confined(values)[:, 0])
 

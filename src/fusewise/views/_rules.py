@@ -65,7 +65,11 @@ class Condition(PlainRecord):
         if len(words) == 1:
             return f"{self.column} = {words[0]}"
         between = self.kind == "ordered"
-        return f"{self.column} from {words[0]} to {words[-1]}" if between else f"{self.column} is {' or '.join(words)}"
+        return (
+            f"{self.column} from {words[0]} to {words[-1]}"
+            if between
+            else f"{self.column} is {', '.join(words[:-1])} or {words[-1]}"
+        )
 
     @property
     def limit_text(self) -> str:

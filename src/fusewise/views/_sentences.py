@@ -259,10 +259,10 @@ def gap_sentences(model: Any) -> list[str]:
     open_ = [(a, b, n) for a, b, n in each if 2 * n >= min(sizes[a], sizes[b])]
     if not open_:
         return []
-    words = [f"{a} and {b} ({counted(n, 'row')})" for a, b, n in sorted(open_, key=lambda of: -of[2])]
+    words = [f"{a} and {b} ({counted(n, 'row')} between them)" for a, b, n in sorted(open_, key=lambda of: -of[2])]
     return [
-        f"There is no gap between clusters {some_of(words, NAMED)}: so many rows belong to either with a probability "
-        f"under {BETWEEN:g}. Where one ends and the other begins is a choice, as in a continuum."
+        f"There is no gap between clusters {some_of(words, NAMED)}: rows between two clusters belong to their own "
+        f"with a probability under {BETWEEN:g}. Where one ends and the other begins is a choice, as in a continuum."
     ]
 
 
