@@ -171,7 +171,11 @@ class FusionClustering(ClusteringEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_cpu(self.device)
+        if self.device not in ("cpu", "auto"):
+            raise InputError(
+                f"device={self.device!r}: this method computes on the CPU, so device must be 'cpu' or 'auto'; "
+                "PenalizedFusion computes on a GPU"
+            )
 
     def _verify(self) -> None:
         result = self._result
@@ -669,12 +673,3 @@ class FusionClustering(ClusteringEstimator):
 def given_of(**parameters: Any) -> dict[str, Any]:
     """Those that are given, which are not None."""
     return {name: each for name, each in parameters.items() if each is not None}
-
-
-def check_cpu(device: str) -> None:
-    """Raise ``InputError`` for a device on which the default method does not compute."""
-    if device not in ("cpu", "auto"):
-        raise InputError(
-            f"device={device!r}: this method computes on the CPU, so device must be 'cpu' or 'auto'; PenalizedFusion "
-            "computes on a GPU"
-        )
