@@ -37,9 +37,17 @@ def test_strays_are_sure_and_rows_in_a_tail_are_not(contaminated):
     assert out[400:].mean() > 0.8
     assert np.median(model.confidence_[400:][out[400:]]) > 0.95
     assert model.probabilities_.max(axis=1)[out].min() == 1  # the only cluster, which they are not in
-    alone = FusionClustering().fit(contaminated[:400])  # without strays the tail is what is expected of a cluster
-    assert (alone.labels_ < 0).any()
-    assert np.median(alone.confidence_[alone.labels_ < 0]) < 0.9
+
+
+def test_a_row_is_an_outlier_if_that_is_likelier_than_not():
+    """Of 4000 rows of the model's own distribution about 40 are as far out as one in a hundred is: no outliers."""
+    rows = np.random.default_rng(0).standard_t(5, (4000, 1))
+    alone = FusionClustering(random_state=0).fit(rows)
+    assert alone.n_clusters_ == 1
+    assert (alone.labels_ < 0).mean() < 0.002
+    far = FusionClustering(random_state=0).fit(np.vstack([rows, np.full((40, 1), 30.0) + rows[:40]]))
+    assert (far.labels_[4000:] < 0).all() or far.n_clusters_ == 2
+    assert far.confidence_[far.labels_ < 0].min(initial=1) > 0.5
 
 
 def test_predicted_rows_have_the_confidence_of_the_fit(contaminated):

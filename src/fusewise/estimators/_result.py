@@ -38,6 +38,8 @@ from fusewise.progress import shown
 from fusewise.saving import saveable
 from fusewise.support import Flag, InputError, Instance, Maybe, Number, NumberArray, PositionArray, Record, counted
 
+#: A row is in no cluster if it is an outlier with a larger probability.
+LIKELIER = 0.5
 #: Tails of outliers in a Dask table are counted between so many values, a ratio of 1.2% apart, from 1e-12 on.
 TAIL_GRID = np.append(np.geomspace(1e-12, OUTLIER_LEVEL, 2000, endpoint=False)[1:], OUTLIER_LEVEL)
 
@@ -57,8 +59,14 @@ class Labeller:
     outliers: bool
 
     def alone(self, found: Classified, seen: Mask) -> Mask:
-        """Whether each row is in no cluster: it is an outlier, or nothing is observed of it."""
-        return ~seen | found.outlying if self.outliers else np.zeros(len(seen), bool)
+        """Whether each row is in no cluster: it is likelier an outlier than not, or nothing is observed of it."""
+        return ~seen | (self._strange(found) > LIKELIER) if self.outliers else np.zeros(len(seen), bool)
+
+    def _strange(self, found: Classified) -> Real:
+        """The probability that each row is an outlier; 0 of one about as near to its cluster as its rows are."""
+        strange, far = np.zeros(len(found.labels)), np.flatnonzero(found.outlying)
+        strange[far] = outlier_confidence(found.tails[far], self.tails, self.n_fitted, self.tail_counts)
+        return strange
 
     def labels(self, found: Classified, seen: Mask) -> Labels:
         """The cluster of each row, or -1."""
@@ -68,10 +76,8 @@ class Labeller:
         """Probability of the likeliest cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
         if not self.outliers:
             return found.sure
-        confidence, outlying = np.where(seen, found.sure, 0.0), np.flatnonzero(seen & found.outlying)
-        own = found.tails[outlying]
-        confidence[outlying] = outlier_confidence(own, self.tails, self.n_fitted, self.tail_counts)
-        return confidence
+        strange = self._strange(found)
+        return np.where(seen, np.where(strange > LIKELIER, strange, found.sure), 0.0)
 
     def of_rows(self, what: str, rows: Table) -> Any:
         """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
@@ -286,7 +292,7 @@ def _label_remotely(table: DaskTable, choice: Choice, outliers: bool) -> Cluster
 def _row_counts(rows: InMemory, begin: int, labeller: Labeller) -> tuple[Index, Index]:
     """Rows of each cluster in a block, and its outliers by their tails."""
     found, seen = labeller.classifier.classify(rows, posterior=False), rows.row_counts > 0
-    sizes = np.bincount(found.labels[~labeller.alone(found, seen)], minlength=labeller.classifier.clusters.n_components)
+    sizes = np.bincount(found.labels[seen & ~found.outlying], minlength=labeller.classifier.clusters.n_components)
     places = np.searchsorted(TAIL_GRID, found.tails[seen & found.outlying])
     return sizes, np.bincount(places, minlength=len(TAIL_GRID))
 
