@@ -227,7 +227,7 @@ def measure(method: str, make: str, arguments: dict[str, Any], k: int) -> dict[s
     X, y = made[make](**arguments)
     work = METHODS[method]
     # For very small tables alone no loops are compiled.
-    work(X[:500] if len(X) >= 500 else made[make](**arguments | {"n": 500})[0], min(k, 100))
+    work(X[:500] if X.shape[0] >= 500 else made[make](**arguments | {"n": 500})[0], min(k, 100))
     if make == "blobs" and method == "Fusewise":  # the loops for many clusters
         work(blobs(4000, 40, arguments.get("hidden", 0.0), seed=1)[0], 40)
     result = {"seconds": np.inf, "cpu": np.inf}

@@ -41,8 +41,9 @@ def is_sparse(values: Any) -> bool:
 
 def row_slices(table: InMemory, width: int) -> list[slice]:
     """Slices that divide the rows into blocks, with `width` floats of work space per row besides its entries."""
-    n = table.shape[0]
-    step = min(max(1, BLOCK_ENTRIES // (width + 2 * (table.n_stored // max(n, 1) + 1))), BLOCK_ROWS)
+    n, p = table.shape
+    most = max(BLOCK_ROWS, 2 * p)  # of a sparse table, sums for every column would cost more than a block's rows
+    step = min(max(1, BLOCK_ENTRIES // (width + 2 * (table.n_stored // max(n, 1) + 1))), most)
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
