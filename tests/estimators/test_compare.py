@@ -78,6 +78,8 @@ def test_certain_rows_give_plain_means_with_plain_errors():
     weighted = FusionClustering(n_clusters=2).fit(X, sample_weight=np.full(100, 2)).compare(pd.Series(outcome))
     np.testing.assert_allclose(weighted.errors, found.errors / np.sqrt(2))
     assert list(found.to_frame()["cluster"]) == [0, 1]
+    assert ": p = " in repr(found)
+    assert "p < 0.0001 for no difference" in repr(model.compare(X[:, 0]))
     assert "p = " in repr(found)
 
 

@@ -57,7 +57,8 @@ class ClusterComparison:
     tests: tuple[ColumnTest, ...]
 
     def __repr__(self) -> str:
-        tests = [f"{test.column}: p = {readable(test.p_value, 2)} for no difference" for test in self.tests]
+        chances = ["< 0.0001" if test.p_value < 1e-4 else f"= {readable(test.p_value, 2)}" for test in self.tests]
+        tests = [f"{test.column}: p {p} for no difference" for test, p in zip(self.tests, chances, strict=True)]
         lines = []
         for j, feature in enumerate(self.features):
             parts = zip(self.means[:, j], self.low[:, j], self.high[:, j], strict=True)
