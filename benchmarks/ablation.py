@@ -57,7 +57,6 @@ RULES: dict[str, dict[str, Any]] = {
     "gaps": {"_choosing.across_gaps": lambda _, found: found, "_choosing.parts_of": lambda *_: None},
     "valleys": {"_choosing.without_valley": lambda *_, **__: []},
     "rare": {"_sample.SampledSearch.with_rare": lambda _, clusters, n_sampled, **__: (clusters, ())},
-    "crossing": {"_proposals.crossing": lambda *_: 0.0},
     "copies": {"_sample.shares_of_copies": lambda table: None},
     "labels by independent columns": {
         "_choosing.better_explained": lambda _, __, subspace, mixture, *___: AxisMixture(subspace, mixture)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from fusewise.automatic._classes import by_independent_columns, kmeans_groups
 from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of
@@ -28,7 +27,7 @@ from fusewise.automatic._cuts import (
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import Mixture, probabilities
 from fusewise.automatic._mixture_fit import FIRST_ROUNDS, describe
-from fusewise.automatic._rows import Rows, cost_of_choice, informative_columns, parts_of, well_known
+from fusewise.automatic._rows import Rows, cost_of_choice, informative_columns, parts_of
 from fusewise.automatic._search import LARGEST_RANK, NEIGHBORS, RANK, TreeSearch
 from fusewise.automatic._valleys import in_parts, linked, one_hump, without_valley
 from fusewise.kernels import Index, Labels
@@ -42,8 +41,6 @@ TURNS = 3
 ROWS_PER_CLUSTER, CROWDED = 6, 12
 #: With so many rows, many clusters are looked for whatever few dimensions show.
 MANY_ROWS = 5000
-#: Neighbours of a row that are looked at, and the share of them that may be in other groups, among many clusters.
-NEAREST, MOST_CROSSING = 3, 0.1
 #: Densities computed to compare two partitions of an incomplete table: of all rows, or of as many as that allows.
 MOST_DENSITIES = 20_000_000
 #: Share of the well-known rows of a component that may lie beyond a gap.
@@ -154,8 +151,7 @@ def _cuts(search: TreeSearch, placed: Placed) -> list[int]:
 def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree: bool = False) -> Searched:
     """Compare the best of all partitions along a tree, in as many dimensions as there may be, with one cluster.
 
-    With `along_tree`, also those from the root down, each into half as many groups again. Many groups that rows fill
-    the way between are a continuum cut into pieces, and are left out (``crossing``).
+    With `along_tree`, also those from the root down, each into half as many groups again.
     """
     placed = placed or search.place(min(LARGEST_RANK, search.most))
     tree, rows = placed.tree, placed.rows
@@ -171,8 +167,6 @@ def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree
     for labels in [
         np.zeros(tree.n_points, np.intp), *(labels_of(tree, found[number], rows.places) for number in sorted(found))
     ]:  # fmt: skip
-        if labels.max() >= MOST_CLUSTERS and crossing(rows, labels) > MOST_CROSSING:
-            continue
         mixture = describe(rows, labels, search.worth)
         most = MOST_DENSITIES // mixture.n_components
         complete = search.sample.is_complete
@@ -181,16 +175,6 @@ def cut_anywhere(search: TreeSearch, placed: Placed | None = None, *, along_tree
     best = best_of(candidates)
     crowded = candidates[best].n_groups * CROWDED > tree.n_points
     return Searched(placed, tuple(candidates), best, unsettled=crowded)
-
-
-def crossing(rows: Rows, labels: Labels) -> float:
-    """The share of the nearest neighbours of the well-known rows that are in other groups; 0 if few rows are known."""
-    known = np.flatnonzero(well_known(rows))
-    if len(known) < CROWDED * (labels.max() + 1):
-        return 0.0
-    near = np.asarray(cKDTree(rows.places[known]).query(rows.places[known], 1 + NEAREST)[1])[:, 1:]
-    own = labels[known]
-    return float((own[near] != own[:, None]).mean())
 
 
 def explains_more(search: TreeSearch, found: Searched, few: Searched) -> bool:

@@ -76,7 +76,7 @@ class Surprises(NamedTuple):
         return Surprises(**columns, n_outlying=self.n_outlying + other.n_outlying).smallest()
 
     def smallest(self) -> Surprises:
-        """The first `MOST` + 1 rows by priority, and by row where it is equal."""
+        """The first `MOST` + 1 rows by priority, and by position where priorities are equal."""
         some = np.arange(len(self.row))
         if len(some) > MOST + 1:
             some = np.argpartition(self.priority, MOST)[: MOST + 1]

@@ -39,7 +39,7 @@ from fusewise.saving import saveable
 from fusewise.support import Flag, InputError, Instance, Maybe, Number, NumberArray, PositionArray, Record, counted
 
 #: A row is in no cluster if it is an outlier with a larger probability.
-LIKELIER = 0.5
+PROBABLE = 0.5
 #: Tails of outliers in a Dask table are counted between so many values, a ratio of 1.2% apart, from 1e-12 on.
 TAIL_GRID = np.append(np.geomspace(1e-12, OUTLIER_LEVEL, 2000, endpoint=False)[1:], OUTLIER_LEVEL)
 
@@ -60,13 +60,13 @@ class Labeller:
 
     def alone(self, found: Classified, seen: Mask) -> Mask:
         """Whether each row is in no cluster: it is likelier an outlier than not, or nothing is observed of it."""
-        return ~seen | (self._strange(found) > LIKELIER) if self.outliers else np.zeros(len(seen), bool)
+        return ~seen | (self._outlier_probability(found) > PROBABLE) if self.outliers else np.zeros(len(seen), bool)
 
-    def _strange(self, found: Classified) -> Real:
+    def _outlier_probability(self, found: Classified) -> Real:
         """The probability that each row is an outlier; 0 of one about as near to its cluster as its rows are."""
-        strange, far = np.zeros(len(found.labels)), np.flatnonzero(found.outlying)
-        strange[far] = outlier_confidence(found.tails[far], self.tails, self.n_fitted, self.tail_counts)
-        return strange
+        probability, far = np.zeros(len(found.labels)), np.flatnonzero(found.outlying)
+        probability[far] = outlier_confidence(found.tails[far], self.tails, self.n_fitted, self.tail_counts)
+        return probability
 
     def labels(self, found: Classified, seen: Mask) -> Labels:
         """The cluster of each row, or -1."""
@@ -76,8 +76,8 @@ class Labeller:
         """Probability of the likeliest cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
         if not self.outliers:
             return found.sure
-        strange = self._strange(found)
-        return np.where(seen, np.where(strange > LIKELIER, strange, found.sure), 0.0)
+        outlier = self._outlier_probability(found)
+        return np.where(seen, np.where(outlier > PROBABLE, outlier, found.sure), 0.0)
 
     def of_rows(self, what: str, rows: Table) -> Any:
         """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
