@@ -140,3 +140,32 @@ def test_one_image_for_all_frames(place):
     # Thirty steps, or a residual of a thousandth.
     assert np.linalg.norm(gram @ found - target) < 2e-3 * np.linalg.norm(target)
     assert np.linalg.norm(found - expected) < 0.05 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("shape", [(12, 9), (6, 5)])
+def test_equations_on_another_grid(place, shape):
+    """On a finer one frames have the misfit they had; on a coarser one that of frames without higher frequencies."""
+    rng = np.random.default_rng(0)
+    mask = rng.random((T, NY, NX)) < 0.4
+    equations = on_grid_equations(Gridded(place(mask)), place(random_complex((T, 1, NY, NX), 1)))
+    there = equations.resampled(shape)
+    smaller = tuple(map(min, shape, (NY, NX)))
+    coarse = place(random_complex((T, *smaller), 2))
+    expected = equations.misfit(tensors.resampled(coarse, (NY, NX)))
+    assert there.misfit(tensors.resampled(coarse, shape)) == pytest.approx(expected)
+
+
+def test_equations_off_the_grid_at_half_the_resolution(place):
+    """Those of a scan on the coarse grid, but near the borders, which waves of any frequency do not meet smoothly."""
+    rng = np.random.default_rng(0)
+    y, x = (np.arange(n) - n // 2 for n in (48, 64))
+    trajectory, weights = rng.uniform(-0.2, 0.2, (T, 40, 2)), rng.random((T, 40))
+    blob = np.exp(-np.square(y[:, None] / 9) - np.square(x / 10)) * np.ones((T, 1, 1)) + 0j
+    fine = FourierSums(place(trajectory), place(np.ones((1, 48, 64), complex)))
+    coarse = FourierSums(place(2 * trajectory), place(np.ones((1, 24, 32), complex)))
+    halved = off_grid_equations(fine, fine.forward(place(blob)), weights).resampled((24, 32))
+    small = tensors.resampled(place(blob), (24, 32))
+    expected = off_grid_equations(coarse, coarse.forward(small), weights)
+    for found, wanted in ((halved.normal(small), expected.normal(small)), (halved.target, expected.target)):
+        inside, there = (to_host(images)[:, 5:-5, 5:-5] for images in (found, wanted))
+        assert abs(inside - there).max() < 0.05 * abs(there).max()

@@ -21,7 +21,7 @@ from fusewise.mri._sampling import (
     sensitivity_maps,
     transform,
 )
-from fusewise.mri._tensors import fft2, gram, ifft2
+from fusewise.mri._tensors import fft2, gram, ifft2, resampled
 from fusewise.progress import silent
 
 N, SIZE = 50, 40
@@ -146,6 +146,18 @@ def test_bands_without_held_out_samples_are_left_alone():
     factors = band_factors(images, judge)
     np.testing.assert_array_equal(factors[where >= BORDERS[1]], 1)
     assert factors[where < BORDERS[0]].max() < 1e-4
+
+
+@pytest.mark.parametrize("shape", [(74, 67), (64, 80)])
+def test_images_large_enough_to_be_halved_first(shape):
+    """On the grid of any size; and scores of both resolutions are kept."""
+    images = resampled(make_phantom(16, 80, frame_time=0.1).images, shape)
+    mask = radial_mask(16, shape, 5, 2)
+    kspace = sample_grid(images, mask)
+    found = reconstruct(kspace, mask, random_state=0)
+    assert found.images.shape == images.shape
+    assert found.local.score == max(score for _, _, score in found.local.tried)
+    assert ser(images, found.images) > ser(images, invert(kspace)) + 10
 
 
 @pytest.mark.parametrize("stop_at", [3, 5])

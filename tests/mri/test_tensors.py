@@ -34,3 +34,15 @@ def test_inverses_are_numpys(place, precision, tolerance, shape):
 def test_matrices_that_are_not_positive_are_refused():
     with pytest.raises(np.linalg.LinAlgError, match="order 2 is not positive"):
         tensors.inverse(np.array([np.eye(2), [[1.0, 2.0], [2.0, 1.0]]]))
+
+
+@pytest.mark.parametrize(("size", "shape"), [((9, 8), (12, 15)), ((12, 15), (9, 8)), ((10, 7), (10, 14))])
+def test_resampled_images_are_the_same_field_on_another_grid(place, size, shape):
+    """Waves of frequencies that both grids have, evaluated at the pixels of either, each of unit energy."""
+
+    def field(grid):
+        y, x = (np.arange(n)[:, None] / n for n in grid)
+        values = sum(np.exp(2j * np.pi * (fy * y + fx * x.T)) for fy, fx in ((0, 0), (1, -2), (-3, 3)))
+        return values[None] / np.sqrt(np.prod(grid))
+
+    np.testing.assert_allclose(to_host(tensors.resampled(place(field(size)), shape)), field(shape), atol=1e-12)

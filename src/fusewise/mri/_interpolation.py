@@ -17,7 +17,7 @@ from math import sqrt
 
 from fusewise.kernels import Array, conjugate_gradients, copied, library
 from fusewise.mri._normal_equations import NormalEquations
-from fusewise.mri._tensors import inner
+from fusewise.mri._tensors import add_multiple, inner, zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ def interpolate(
     which is s itself if that is the solution. The steps end at a residual of `tol` times ||A'b||.
     """
     normal, target, xp = equations.normal, equations.target, library(equations.target)
-    pair, work = xp.stack([target, target]), xp.empty_like(target)  # M^-1 u and u; large arrays are reused
+    pair = zeros((2, *target.shape), target)  # M^-1 u and u; large arrays are reused
     unit = float(inner(target, target)) or 1.0
     history: list[float] = []
 
@@ -63,8 +63,8 @@ def interpolate(
 
     def system(direction: Array) -> Array:
         pushed = normal(direction[1])
-        pushed += direction[0]
-        pushed -= xp.multiply(direction[1], density, out=work)
+        add_multiple(pushed, 1.0, direction[0])
+        add_multiple(pushed, -density, direction[1])
         return pushed
 
     def energy(vector: Array, residual: Array) -> Array:
@@ -80,6 +80,6 @@ def interpolate(
     note(residual)
     steps = conjugate_gradients(system, precondition, residual, energy, max_steps=max_steps, enough=enough)
     for length, direction, residual in steps:
-        centers += xp.multiply(direction[1], length, out=work)
+        add_multiple(centers, length, direction[1])
         note(residual)
     return Interpolated(centers, tuple(history))

@@ -1,10 +1,11 @@
 """Every reconstruction: kernels, taken again from ever better frames.
 
 The first frames come from one kernel for the whole image, that of the distances between navigators. A round compares
-the frames before it tile by tile, and continues the solve under the new kernels. After
-each solve every band of spatial frequencies of the deviations from the mean frame is multiplied by the factor between 0
-and 1 that predicts the held-out samples best: where there is more noise than motion, the frames rest. Held-out samples
-choose scale and noise, the size of the tiles and the number of rounds; the last solve uses them, too.
+the frames before it tile by tile, and continues the solve under the new kernels. The noise is chosen at half the
+resolution, which holds most of the motion and takes a quarter of the time; the rounds are made at the whole. After each
+solve every band of spatial frequencies of the deviations from the mean frame is multiplied by the factor between 0 and
+1 that predicts the held-out samples best: where there is more noise than motion, the frames rest. Held-out samples
+choose the noise, the size of the tiles and the number of rounds; the last solve uses them, too.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from fusewise.mri._interpolation import Interpolated, interpolate
 from fusewise.mri._normal_equations import NormalEquations
 from fusewise.mri._result import Reconstruction
 from fusewise.mri._sampling import AXES, radii
-from fusewise.mri._tensors import Array, energy, fft2, ifft2, inner
+from fusewise.mri._tensors import Array, energy, fft2, ifft2, inner, lowest, resampled
 from fusewise.progress import Progress
 from fusewise.support import counted
 
-#: Tiles per width of the image, from coarse to fine: of a ventricle, of half of one.
-TILES = (14, 20, 28)
+#: Tiles per width of the image, from coarse to fine: of a ventricle, of half of one; and at half the resolution, where
+#: they have as many pixels as the first of these.
+TILES, COARSE_TILES = (14, 20, 28), 7
 
 #: Most numbers in the kernels of all tiles, a quarter of a gigabyte: finer tiles are not tried above it.
 LARGEST_KERNELS = 2**26
@@ -40,8 +42,11 @@ SCALE = 0.5
 SMALLEST_NOISE, LEVELS = 1e-2, (5.0, 25.0, 125.0)
 
 #: Most steps for the first frames, of the first solve under local kernels, of a trial of more noise (which goes on from
-#: it) and in a round; and the residual, relative to the target, at which a solve ends.
-START_STEPS, FIRST_STEPS, TRIAL_STEPS, ROUND_STEPS, TOL = 8, 15, 5, 10, 2e-3
+#: it); and the residual, relative to the target, at which a solve ends.
+START_STEPS, FIRST_STEPS, TRIAL_STEPS, TOL = 8, 15, 5, 2e-3
+
+#: Images of at least so many pixels per side are first solved for at half the resolution.
+SMALLEST_HALVED = 64
 
 #: Gain required of a larger noise, as a share of the score: it also speeds up a solve, which flatters a short trial.
 MIN_NOISE_GAIN = 2e-3
@@ -50,9 +55,9 @@ MIN_NOISE_GAIN = 2e-3
 #: of a few hundred samples scatter, so one is not enough.
 MIN_ROUND_GAIN, MOST_STALLED = 0.03, 2
 
-#: Fewest and most rounds, and steps of the last solve: as many between them as take PATIENCE multiplications by the
-#: kernels. Short series converge; a series of 450 frames of 134 x 134 has two rounds.
-ROUNDS, FINAL_STEPS, PATIENCE = (1, 8), (24, 80), 9e10
+#: Fewest and most rounds, steps of a round and steps of the last solve: as many between them as take PATIENCE
+#: multiplications by the kernels. Short series converge; 450 frames of 134 x 134 have two rounds, and 900 have one.
+ROUNDS, ROUND_STEPS, FINAL_STEPS, PATIENCE = (1, 8), (6, 10), (10, 80), 9e10
 
 #: Frames move if the variance of a pixel is more than this share of the mean frame's power, which is found to -60 dB.
 STILL = 1e-6
@@ -93,10 +98,15 @@ class Estimate:
 
     setting: Setting
     tiles: int  # per width of the image
-    kernels: LocalKernels
     solution: Interpolated  # the deviations from the mean frame as the solver left them
     factors: Array  # of k-space locations
     frames: Array  # the deviations, filtered by them
+
+    def resampled(self, shape: tuple[int, int]) -> Estimate:
+        """The same on another grid, where factors beyond those known are 1."""
+        solution = replace(self.solution, centers=resampled(self.solution.centers, shape))
+        factors = 1 + lowest(self.factors - 1, shape)
+        return replace(self, solution=solution, factors=factors, frames=resampled(self.frames, shape))
 
 
 @dataclass(eq=False)
@@ -114,23 +124,29 @@ class LocalProblem:
 
     def solve(self, mean: Array, distances: Array, tell: Progress) -> Reconstruction:
         """Choose the setting by the held-out samples, then solve with all; `distances`: T x T squares, on the host."""
-        like = self.fitted.target
-        whole = LocalKernels.of_distances(beside(distances, like), (like.shape[1], like.shape[2]), SCALE)
-        start = self._solved(whole, 1, SMALLEST_NOISE, None, START_STEPS)
+        like, shape = self.fitted.target, (int(mean.shape[0]), int(mean.shape[1]))
+        fine, small = grids(shape, self.fitted.normal.spectra.shape[1:] == shape)
+        problem = self.resampled(fine)
+        coarse = problem if small == fine else self.resampled(small)
+        whole = LocalKernels.of_distances(beside(distances, like), small, SCALE)
+        start = coarse._solved(whole, 1, SMALLEST_NOISE, None, START_STEPS)
         tell(f"first frames: held-out samples {start.setting.score:.2f} dB")
-        kernels = local_kernels(start.frames, TILES[0])
-        if kernels.variance * mean.shape[0] * mean.shape[1] <= STILL * energy(mean):  # nothing moves
+        tiles = TILES[0] if small == fine else COARSE_TILES
+        kernels = local_kernels(start.frames, tiles)
+        if kernels.variance * small[0] * small[1] <= STILL * energy(mean):  # nothing moves
             images = np.repeat(to_host(mean)[None], len(like), axis=0)
             return Reconstruction(images, 0.0, 0.0, 0, (0.0,), start.setting)
         try:
-            best = self._searched(kernels, start.solution.centers, tell)
-            solution, frames = self._with_all(best)
+            chosen = coarse._choose_noise(kernels, tiles, start.solution.centers, tell)
+            best = problem._refine(replace(chosen.resampled(fine), tiles=TILES[0]), tell)
+            kernels = local_kernels(best.frames, best.tiles)
+            solution, frames = problem._with_all(best, kernels)
         except KeyboardInterrupt:
-            best = self.best or start
+            best = problem.best or (coarse.best or start).resampled(fine)
             warn_of_interruption()
-            solution, frames = best.solution, best.frames
+            kernels, solution, frames = local_kernels(best.frames, best.tiles), best.solution, best.frames
         setting = replace(best.setting, tried=tuple(self.tried))
-        unshrunk = decibels(self.judge.energy, self.judge.misfit(best.solution.centers))
+        unshrunk = decibels(problem.judge.energy, problem.judge.misfit(best.solution.centers))
         if unshrunk < 0:
             warnings.warn(
                 f"held-out samples are predicted no better than by the mean frame ({unshrunk:.1f} dB): check that "
@@ -139,30 +155,42 @@ class LocalProblem:
             )
         history = solution.history
         tell(f"done: residual {history[-1]:.1e} after {counted(len(history) - 1, 'step')}")
-        lam = setting.noise * best.kernels.variance
-        sigma = float(np.sqrt(setting.scale * np.median(best.kernels.medians)))
-        rank = effective_rank(best.kernels.covariance.mean(), lam)
-        return Reconstruction(to_host(mean + frames), lam, sigma, rank, history, setting)
+        lam = setting.noise * kernels.variance
+        sigma = float(np.sqrt(setting.scale * np.median(kernels.medians)))
+        rank = effective_rank(kernels.covariance.mean(), lam)
+        return Reconstruction(to_host(mean + resampled(frames, shape)), lam, sigma, rank, history, setting)
 
-    def _searched(self, kernels: LocalKernels, start: Array, tell: Progress) -> Estimate:
-        """The best of the trials of more noise, and of the rounds that follow."""
-        first = chosen = self._solved(kernels, TILES[0], SMALLEST_NOISE, start, FIRST_STEPS)
+    def resampled(self, shape: tuple[int, int]) -> LocalProblem:
+        """The problem for images on another grid: for their lower frequencies, or with zeros beyond those there are."""
+        if self.fitted.target.shape[1:] == shape:
+            return self
+        fitted, held, judge = (part.resampled(shape) for part in (self.fitted, self.held, self.judge))
+        density = self.density * float(fitted.normal.spectra.mean() / self.fitted.normal.spectra.mean())
+        return replace(self, fitted=fitted, held=held, judge=judge, density=density)
+
+    def _choose_noise(self, kernels: LocalKernels, tiles: int, start: Array, tell: Progress) -> Estimate:
+        """The best of the trials of more noise."""
+        first = chosen = self._solved(kernels, tiles, SMALLEST_NOISE, start, FIRST_STEPS)
         tell(f"local kernels: noise {SMALLEST_NOISE}: held-out samples {first.setting.score:.2f} dB")
         for level in LEVELS:
             noise = level * SMALLEST_NOISE
-            more = self._solved(kernels, TILES[0], noise, first.solution.centers, TRIAL_STEPS)
+            more = self._solved(kernels, tiles, noise, first.solution.centers, TRIAL_STEPS)
             tell(f"local kernels: noise {noise}: held-out samples {more.setting.score:.2f} dB")
             if more.setting.score < chosen.setting.score + MIN_NOISE_GAIN * abs(chosen.setting.score):
                 break
             chosen = more
-        self.best = best = last = chosen
+        return chosen
+
+    def _refine(self, chosen: Estimate, tell: Progress) -> Estimate:
+        """The best of the rounds, of which the first goes on from the frames of `chosen`."""
+        best = last = chosen
         sizes = [tiles for tiles in TILES if tiles**2 * len(best.frames) ** 2 <= LARGEST_KERNELS]
-        stalled = 0
-        for _ in range(self._patience(ROUNDS, ROUND_STEPS)):
+        stalled, steps = 0, self._patience(ROUND_STEPS, 1)
+        for _ in range(self._patience(ROUNDS, steps)):
             finer = [tiles for tiles in sizes if tiles > last.tiles][:1]
             tiles = finer[0] if finer else last.tiles
             kernels = local_kernels(last.frames, tiles)
-            found = self._solved(kernels, tiles, chosen.setting.noise, last.solution.centers, ROUND_STEPS)
+            found = self._solved(kernels, tiles, chosen.setting.noise, last.solution.centers, steps)
             gain = found.setting.score - best.setting.score
             tell(f"kernels of {tiles} x {tiles} tiles: held-out samples {found.setting.score:.2f} dB")
             last = best if finer and gain <= 0 else found
@@ -182,14 +210,13 @@ class LocalProblem:
         frames = filtered(solution.centers, factors)
         score = decibels(self.judge.energy, self.judge.misfit(frames))
         self.tried.append((kernels.scale, noise, score))
-        found = Estimate(Setting(kernels.scale, noise, score), tiles, kernels, solution, factors, frames)
+        found = Estimate(Setting(kernels.scale, noise, score), tiles, solution, factors, frames)
         if self.best is None or score > self.best.setting.score:
             self.best = found
         return found
 
-    def _with_all(self, best: Estimate) -> tuple[Interpolated, Array]:
+    def _with_all(self, best: Estimate, kernels: LocalKernels) -> tuple[Interpolated, Array]:
         """Solve with all samples, under the kernels of the best frames."""
-        kernels = local_kernels(best.frames, best.tiles)
         steps, start = self._patience(FINAL_STEPS, 1), best.solution.centers
         solution = self._interpolated(self.fitted + self.held, kernels, best.setting.noise, start, steps)
         return solution, filtered(solution.centers, best.factors)
@@ -204,6 +231,17 @@ class LocalProblem:
     def _patience(self, limits: tuple[int, int], steps: int) -> int:
         frames, ny, nx = self.fitted.target.shape
         return int(np.clip(PATIENCE / (steps * frames**2 * ny * nx), *limits))
+
+
+def grids(shape: tuple[int, int], on_grid: bool) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Sizes of the images of the last frames, on the grid such as are fast for the FFT, and of the first."""
+    ny, nx = shape
+    if on_grid:
+        fine = (fft.next_fast_len(ny), fft.next_fast_len(nx))
+        half = (fft.next_fast_len((ny + 1) // 2), fft.next_fast_len((nx + 1) // 2))
+    else:  # half the size of the convolution's own grid, too, which is even
+        fine, half = shape, shape if ny % 2 or nx % 2 else (ny // 2, nx // 2)
+    return fine, half if min(shape) >= SMALLEST_HALVED else fine
 
 
 def local_kernels(images: Array, tiles: int) -> LocalKernels:

@@ -14,7 +14,7 @@ from scipy import fft
 
 from fusewise.kernels import beside, library
 from fusewise.mri._sampling import FourierSums, Gridded
-from fusewise.mri._tensors import Array, batches, cast, each, fft2, zeros
+from fusewise.mri._tensors import Array, batches, cast, double, each, fft2, lowest, resampled, zeros
 
 #: Share of the samples up to which those with a weight are selected, rather than all used.
 WORTH_SELECTING = 0.5
@@ -86,6 +86,15 @@ class NormalEquations:
         """Equations of some of the frames, by their numbers; the energy stays that of all."""
         return NormalEquations(Convolution(self.normal.spectra[some], self.normal.maps), self.target[some], self.energy)
 
+    def resampled(self, shape: tuple[int, int]) -> NormalEquations:
+        """Equations of images on another grid (``resampled``); the energy stays that of all samples."""
+        normal, grid = self.normal, self.target.shape[1:]
+        padded = [size * new // old for size, new, old in zip(normal.spectra.shape[1:], shape, grid, strict=True)]
+        values = float(np.sqrt(np.prod(shape) / np.prod(grid)))  # of a pixel, which energies do not depend on
+        maps = None if normal.maps is None else resampled(normal.maps, shape) * values
+        spectra = lowest(normal.spectra, (padded[0], padded[1]))
+        return NormalEquations(Convolution(spectra, maps), resampled(self.target, shape), self.energy)
+
     def about(self, image: Array) -> NormalEquations:
         images = library(self.target).zeros_like(self.target) + image
         pushed = self.normal(images)
@@ -93,8 +102,16 @@ class NormalEquations:
 
     def misfit(self, images: Array, pushed: Array | None = None) -> float:
         """||A u - b||², from A'A u if known; terms are summed in double precision since they nearly cancel."""
-        products = images.conj() * ((self.normal(images) if pushed is None else pushed) - 2 * self.target)
-        return self.energy + float(products.real.sum(dtype=library(images).float64))
+        pushed = self.normal(images) if pushed is None else pushed
+        parts = batches(len(images), int(np.prod(images.shape[1:])), images)
+        sums: Array = zeros(len(parts), double(images[:0].real))
+
+        def add(k: int) -> None:
+            products = images[parts[k]].conj() * (pushed[parts[k]] - 2 * self.target[parts[k]])
+            sums[k] = products.real.sum(dtype=library(images).float64)
+
+        each(add, range(len(parts)), images)
+        return self.energy + float(sums.sum())
 
 
 def on_grid_equations(sampling: Gridded, samples: Array, weights: Array | None = None) -> NormalEquations:
@@ -129,10 +146,10 @@ def point_spread_spectra(operator: FourierSums, weights: Array) -> Array:
     """The spectra h of ``Convolution`` for A_i' W_i A_i with weights T x samples: real, by the symmetry of the spread.
 
     The convolution needs p_i(d) = sum_s w_is exp(2 pi i k_is . d) / (ny nx) for |d| < (ny, nx), on a periodic grid of
-    any size of at least twice that, less one; a size that is fast for the FFT is used.
+    any size of at least twice that, less one; an even size that is fast for the FFT is used.
     """
     frames, ny, nx = operator.shape
-    my, mx = (fft.next_fast_len(2 * n - 1) for n in (ny, nx))
+    my, mx = (2 * fft.next_fast_len(n) for n in (ny, nx))
     one = zeros((1, 2 * ny - 1, 2 * nx - 1), operator.maps) + 1
     # The adjoint divides by the square root of its own number of pixels, and ``fft2`` by that of the periodic grid.
     scale = np.sqrt((2 * ny - 1) * (2 * nx - 1) * my * mx) / (ny * nx)

@@ -7,6 +7,7 @@ both.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
@@ -112,6 +113,15 @@ def each(work: Callable[[T], None], items: Sequence[T], like: Tensor) -> None:
         pass
 
 
+def add_multiple(out: Tensor, factor: Any, values: Tensor) -> None:
+    """Add `factor` times the values, in place."""
+
+    def add(some: slice) -> None:
+        out[some] += factor * values[some]
+
+    each(add, batches(len(out), int(np.prod(out.shape[1:])), out), out)
+
+
 def fft2(images: Array, overwrite: bool = False) -> Array:
     """Unitary FFT over the last two axes; `overwrite`: in place if that avoids a new array."""
     return _transformed("fft2", images, overwrite)
@@ -120,6 +130,20 @@ def fft2(images: Array, overwrite: bool = False) -> Array:
 def ifft2(kspace: Array, overwrite: bool = False) -> Array:
     """The inverse, and the adjoint, of ``fft2``."""
     return _transformed("ifft2", kspace, overwrite)
+
+
+def resampled(images: Array, shape: tuple[int, int]) -> Array:
+    """Images of the same field on another grid: the highest frequencies are cut off, or zeros added beyond them."""
+    return images if images.shape[-2:] == shape else ifft2(lowest(fft2(images), shape), overwrite=True)
+
+
+def lowest(spectra: Array, shape: tuple[int, int]) -> Array:
+    """The lowest frequencies of spectra (the last two axes, as of ``fft2``), and zeros where there were none."""
+    out: Array = zeros((*spectra.shape[:-2], *shape), spectra)
+    sizes = map(min, spectra.shape[-2:], shape)
+    for y, x in product(*((slice((size + 1) // 2), slice(-(size // 2), None)) for size in sizes)):
+        out[..., y, x] = spectra[..., y, x]
+    return out
 
 
 def _transformed(name: str, values: Array, overwrite: bool) -> Array:
