@@ -8,11 +8,9 @@ or as many, the edge can go: what is lost is no better than what we hold. Proofs
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fusewise.exact._graph import Clock, Ints, WeightedGraph, check_data, feasible_pairs, observed_rows
+from fusewise.exact._graph import Clock, Ints, WeightedGraph
 from fusewise.kernels import Mask
 
 
@@ -81,28 +79,6 @@ def best_shares(graph: WeightedGraph, labels: Ints) -> Shares:
         if wild.any() and not wild.all():
             best = min(best, Shares(graph, wild), key=lambda shares: shares.doubled)
     return best
-
-
-def fewest_splits(X: Any, epsilon: Any = None, mask: Any = None, *, lower: Any = None, upper: Any = None) -> int:
-    """n(n-1) - 2 sum_components floor(U / 2) <= the l0 objective of any feasible partition, with U as in `Shares`.
-
-    A lower bound on the objective of `solve_l0` that needs no solver, in time about N times the mean degree of
-    the feasibility graph.
-
-    Parameters
-    ----------
-    X, epsilon, mask, lower, upper : as in `solve_l0`.
-
-    Returns
-    -------
-    int
-        The bound, over ordered pairs of the n rows with an observed entry.
-    """
-    data = check_data(X, mask)
-    rows = observed_rows(data)
-    graph = WeightedGraph.of_points(feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)])
-    kept = sum(Shares(graph.subgraph(part)).doubled // 2 for part in graph.components())
-    return int(np.int64(graph.size) * (graph.size - 1) - 2 * kept)
 
 
 def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints]:

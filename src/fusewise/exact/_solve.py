@@ -6,7 +6,6 @@ import contextlib
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from fusewise.exact._graph import Clock, Ints, check_data, feasible_pairs, obser
 from fusewise.exact._search import Reductions, Search, relative_gap
 from fusewise.kernels import Floats
 from fusewise.pairs import boxes, common_boxes, midpoints
-from fusewise.support import InputError
+from fusewise.support import InputError, Number, check_values
 
 
 class ExplainedStatus(StrEnum):
@@ -147,11 +146,12 @@ def solve_l0(
     >>> solution.labels.tolist(), solution.objective, str(solution.status)
     ([0, 0, 1, 1], 8, 'optimal')
     """
-    data, clock = check_data(X, mask), Clock(_check_limit(time_limit))
+    check_values({"gap": gap}, {"gap": Number(low=0)})
+    data, clock = check_data(X, mask), Clock.of(time_limit)
     limits = boxes(data, epsilon, lower, upper)
     rows = observed_rows(data)
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
-    search = Search(adjacent, clock, _check_gap(gap), verbose)
+    search = Search(adjacent, clock, gap, verbose)
     status = _run(search)
     labels = np.full(len(data), -1, dtype=np.int64)
     labels[rows] = search.labels()
@@ -179,20 +179,6 @@ def _run(search: Search) -> SolutionStatus:
     if search.verbose:
         print(f"exact: {status.message}")
     return status
-
-
-def _check_limit(time_limit: Any) -> float:
-    if time_limit is None:
-        return math.inf
-    if isinstance(time_limit, bool) or not isinstance(time_limit, Real) or not float(time_limit) > 0:
-        raise InputError(f"time_limit must be a positive number of seconds or None, got {time_limit!r}")
-    return float(time_limit)
-
-
-def _check_gap(gap: Any) -> float:
-    if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= float(gap) < 1:
-        raise InputError(f"gap must be a number in [0, 1), got {gap!r}")
-    return float(gap)
 
 
 _SHOWN = 1000
@@ -272,7 +258,7 @@ def certify(
     width = None if epsilon is None or np.ndim(epsilon) else float(epsilon)
     same = groups[rows, None] == groups[None, rows]
     objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
-    search = Search(adjacent, Clock(_check_limit(time_limit)))
+    search = Search(adjacent, Clock.of(time_limit))
     with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
         _run(search)
     bound = search.bound()
