@@ -108,7 +108,7 @@ def test_bounds_beyond_the_entries_and_rows_with_nothing_observed():
     for labels in (solution.labels, path.labels[-1], model.labels_):
         assert labels.tolist() == [0, 0, -1, 1, 1]
     assert solution.centers[1, 0] <= 0.05
-    assert solution.certificate().feasible
+    assert certify(X, solution.labels, lower=lower, upper=upper).feasible
     far = fuse(X[:2], fidelity=Box(lower=[[-INF, 5.0], [-INF, 6.0]]), penalty=H1(9.0)).centers
     assert np.all(far[:, 1] >= [5.0, 6.0])
 

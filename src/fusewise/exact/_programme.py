@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph, search
+from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph
 from fusewise.kernels import Floats
 
 #: All objectives are whole numbers, so a bound below the next one is a proof, up to the tolerances of HiGHS: these.
@@ -100,7 +100,7 @@ def solve_cliques(piece: Piece, cliques: Cliques, clock: Clock, verbose: bool = 
     if solution.value_valid:
         labels = cliques.labels(np.flatnonzero(np.array(solution.col_value) > 0.5))
         if piece.graph.valid(labels):
-            piece.improve(search(piece.graph, labels, clock, rounds=50))
+            piece.improve(labels)
     if math.isfinite(bound):
         piece.tighten(math.floor(bound + _ROUNDING + _RELATIVE * abs(bound)) + cliques.base)
 

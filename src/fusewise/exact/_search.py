@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fusewise.exact._bounds import best_shares, drop_edges, merge_twins
-from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph, climb_from_greedy, search
+from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph, climb, greedy_cliques, search
 from fusewise.exact._programme import enumerate_cliques, solve_cliques
 from fusewise.kernels import Mask
 
@@ -86,7 +86,7 @@ class Search:
         while waiting := [p for p in self._open() if not p.irreducible]:
             if self.clock.expired():
                 for piece in waiting:
-                    piece.improve(climb_from_greedy(piece.graph))
+                    piece.improve(climb(piece.graph, greedy_cliques(piece.graph)))
                 return
             self._reduce(waiting[0])
 
@@ -97,7 +97,7 @@ class Search:
         slim = Piece(graph, labels, piece.upper, searched=piece.searched)
         self._replace(piece, [slim])
         self._note(n_twins=twins)
-        slim.improve(climb_from_greedy(graph))
+        slim.improve(climb(graph, greedy_cliques(graph)))
         slim.tighten(best_shares(graph, slim.labels).doubled // 2)
         if slim.closed:
             return

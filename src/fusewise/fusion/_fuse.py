@@ -146,7 +146,7 @@ def fuse(
     ConvergenceWarning
         If the iterations did not converge.
     UserWarning
-        If no centre satisfies the ``Box`` or ``Ball`` constraints of all rows of a cluster, or none was found.
+        If no centre satisfies the ``Box`` constraints of all rows of a cluster (of a real table).
 
     Examples
     --------
