@@ -4,14 +4,12 @@
 HiGHS: ``pip install "fusewise[exact]"``.
 """
 
-from fusewise.exact._search import Reductions
 from fusewise.exact._solve import Certificate, CertificateStatus, ExactSolution, SolutionStatus, certify, solve_l0
 
 __all__ = [
     "Certificate",
     "CertificateStatus",
     "ExactSolution",
-    "Reductions",
     "SolutionStatus",
     "certify",
     "solve_l0",

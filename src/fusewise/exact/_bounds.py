@@ -97,13 +97,13 @@ def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints
     return graph.merged(groups), carried
 
 
-def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int, int]:
+def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int]:
     """Remove edges between clusters of the incumbent that only worse or equal partitions use.
 
-    Each removal tightens the bounds, so it repeats. Returns the graph, how many edges went, and a bound on the pairs
-    kept.
+    Each removal tightens the bounds, so it repeats. Returns the graph, the same object if no edge went, and a bound on
+    the pairs kept.
     """
-    removed, upper = 0, graph.possible()
+    upper = graph.possible()
     while not clock.expired():
         edges, bound = _hopeless(graph, labels, clock)
         upper = min(upper, bound)
@@ -113,8 +113,7 @@ def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[Weight
         adjacent[edges[:, 0], edges[:, 1]] = False
         adjacent[edges[:, 1], edges[:, 0]] = False
         graph = WeightedGraph(adjacent, graph.weights, graph.members)
-        removed += len(edges)
-    return graph, removed, upper
+    return graph, upper
 
 
 def _hopeless(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[Ints, int]:

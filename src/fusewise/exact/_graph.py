@@ -246,11 +246,11 @@ def search(graph: WeightedGraph, labels: Ints, clock: Clock) -> Ints:
     """Iterated local search from `labels` and from greedy partitions: one or two ejections, climb, keep if no worse."""
     rng = np.random.default_rng(0)
     starts = [labels, *(greedy_cliques(graph, rng) for _ in range(STARTS))]
-    best = max((climb(graph, start) for start in starts), key=graph.kept)
+    current = best = max((climb(graph, start) for start in starts), key=graph.kept)
     for _ in range(ROUNDS * graph.size):
         if clock.expired():
             break
-        moved = best.copy()
+        moved = current.copy()
         for _ in range(int(rng.integers(1, 3))):
             v = int(rng.integers(graph.size))
             friends = np.flatnonzero(graph.adjacent[v] & (moved != moved[v]))
@@ -259,5 +259,6 @@ def search(graph: WeightedGraph, labels: Ints, clock: Clock) -> Ints:
                 leaving = (moved == target) & ~graph.adjacent[v]
                 moved[leaving] = moved.max() + 1 + np.arange(np.count_nonzero(leaving))
                 moved[v] = target
-        best = max(climb(graph, moved), best, key=graph.kept)
+        current = max(climb(graph, moved), current, key=graph.kept)  # the later one of two that keep as many pairs
+        best = max(best, current, key=graph.kept)
     return best

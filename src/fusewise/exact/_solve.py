@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from fusewise.exact._graph import Clock, Ints, check_data, feasible_pairs, observed_rows
-from fusewise.exact._search import Reductions, Search, relative_gap
+from fusewise.exact._search import Search, relative_gap
 from fusewise.kernels import Floats
 from fusewise.pairs import boxes, common_boxes, midpoints
 from fusewise.support import InputError, Number, check_values
@@ -72,7 +72,6 @@ class ExactSolution:
         integer programme) or "interrupted"; ``status.message`` explains it.
     seconds : time taken.
     n_edges : pairs of points that can share a centre.
-    reductions : what was settled without an integer programme.
     """
 
     labels: Ints
@@ -83,7 +82,6 @@ class ExactSolution:
     status: SolutionStatus
     seconds: float
     n_edges: int
-    reductions: Reductions
 
     @property
     def n_clusters(self) -> int:
@@ -157,7 +155,7 @@ def solve_l0(
     labels[rows] = search.labels()
     return ExactSolution(
         labels, midpoints(*common_boxes(*limits, labels)), search.objective(), search.bound(), search.gap(), status,
-        clock.elapsed(), int(adjacent.sum()) // 2, search.reductions,
+        clock.elapsed(), int(adjacent.sum()) // 2,
     )  # fmt: skip
 
 
