@@ -6,7 +6,7 @@ import contextlib
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -14,46 +14,39 @@ from fusewise.exact._graph import Clock, Ints, check_data, feasible_pairs, obser
 from fusewise.exact._search import Search, relative_gap
 from fusewise.kernels import Floats
 from fusewise.pairs import boxes, common_boxes, midpoints
-from fusewise.support import InputError, Number, check_values
+from fusewise.support import InputError, Number, check_values, counted
 
 
-class ExplainedStatus(StrEnum):
-    """A word that equals its text (``status == "optimal"``), with a sentence in ``message``."""
+class SolutionStatus(StrEnum):
+    """How `solve_l0` ended, with a sentence in ``message``; equal to its text (``status == "optimal"``)."""
 
-    message: str
+    OPTIMAL = "optimal"
+    WITHIN_GAP = "within gap"
+    TIME_LIMIT = "time limit"
+    TOO_LARGE = "too large"
+    INTERRUPTED = "interrupted"
 
-    def __new__(cls, word: str, message: str) -> Self:
-        """A member, from its word and its sentence."""
-        member = str.__new__(cls, word)
-        member._value_ = word
-        member.message = message
-        return member
-
-
-class SolutionStatus(ExplainedStatus):
-    """How `solve_l0` ended."""
-
-    OPTIMAL = "optimal", "Proven optimal: no feasible partition separates fewer pairs."
-    WITHIN_GAP = "within gap", "Stopped because the gap is at most the one asked for."
-    TIME_LIMIT = "time limit", "Stopped at the time limit: the best partition found so far, with a valid bound."
-    TOO_LARGE = (
-        "too large",
-        "What the reductions leave has too many cliques to list: the best partition found so far, with a valid bound.",
-    )
-    INTERRUPTED = "interrupted", "Interrupted: the best partition found so far, with a valid bound."
+    @property
+    def message(self) -> str:
+        """What happened, and what it means."""
+        found = "the best partition found so far, with a valid bound."
+        return {
+            SolutionStatus.OPTIMAL: "Proven optimal: no feasible partition separates fewer pairs.",
+            SolutionStatus.WITHIN_GAP: "Stopped because the gap is at most the one asked for.",
+            SolutionStatus.TIME_LIMIT: f"Stopped at the time limit: {found}",
+            SolutionStatus.TOO_LARGE: f"What the reductions leave has too many cliques to list: {found}",
+            SolutionStatus.INTERRUPTED: f"Interrupted: {found}",
+        }[self]
 
 
-class CertificateStatus(ExplainedStatus):
-    """What `certify` found; the messages have fields that the certificate fills in."""
+class CertificateStatus(StrEnum):
+    """What `certify` found; equal to its text (``status == "optimal"``)."""
 
-    OPTIMAL = "optimal", "Optimal: {separates}, and no feasible partition separates fewer."
-    WITHIN_GAP = "within gap", "At most {percent}% above the optimum: {separates}; {known}."
-    NOT_OPTIMAL = "not optimal", "Not optimal: {separates}; the optimum is 0, so no percentage can be given."
-    UNKNOWN = "unknown", "Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
-    INFEASIBLE = (
-        "infeasible",
-        "Infeasible{violations}, for instance rows {first} and {second}.",
-    )
+    OPTIMAL = "optimal"
+    WITHIN_GAP = "within gap"
+    NOT_OPTIMAL = "not optimal"
+    UNKNOWN = "unknown"
+    INFEASIBLE = "infeasible"
 
 
 @dataclass(frozen=True)
@@ -211,21 +204,23 @@ class Certificate:
 
     def __str__(self) -> str:
         """The certificate in words."""
-        first, second = self.violations[0] if len(self.violations) else (0, 0)
-        known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
-        if self.epsilon is None:
+        separates = f"this partition separates {self.objective} ordered pairs"
+        if self.status == CertificateStatus.INFEASIBLE:
+            first, second = self.violations[0]
             width, apart = "", "without a common value in some feature"
-        else:
-            width, apart = f" for epsilon = {self.epsilon:g}", "further apart than that in a feature both observe"
-        pairs, are = ("pair", "is") if self.n_violations == 1 else ("pairs", "are")
-        return self.status.message.format(
-            separates=f"this partition separates {self.objective} ordered pairs",
-            percent=_percent_up(self.gap),
-            known=f"{known} {self.bound}",
-            violations=f"{width}: {self.n_violations} {pairs} of points in the same group {are} {apart}",
-            first=first,
-            second=second,
-        )
+            if self.epsilon is not None:
+                width, apart = f" for epsilon = {self.epsilon:g}", "further apart than that in a feature both observe"
+            pairs = f"{counted(self.n_violations, 'pair')} of points in the same group"
+            are = "is" if self.n_violations == 1 else "are"
+            return f"Infeasible{width}: {pairs} {are} {apart}, for instance rows {first} and {second}."
+        if self.status == CertificateStatus.OPTIMAL:
+            return f"Optimal: {separates}, and no feasible partition separates fewer."
+        if self.status == CertificateStatus.WITHIN_GAP:
+            known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
+            return f"At most {_percent_up(self.gap)}% above the optimum: {separates}; {known} {self.bound}."
+        if self.status == CertificateStatus.NOT_OPTIMAL:
+            return f"Not optimal: {separates}; the optimum is 0, so no percentage can be given."
+        return f"Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
 
 
 def certify(
@@ -274,8 +269,6 @@ def certify(
 
 def _percent_up(share: float) -> str:
     """A share as a percentage of two significant digits, never below it."""
-    if not 0 < share < math.inf:
-        return f"{100 * share:g}"
     unit = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
     return f"{math.ceil(100 * share / unit * (1 - 1e-12)) * unit:.6g}"
 

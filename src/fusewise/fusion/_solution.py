@@ -100,16 +100,16 @@ def conclude(
     )
 
 
-def warn_if_unfinished(descent: Descent, tol: float) -> None:
+def warn_if_unfinished(solution: Solution, tol: float) -> None:
     """Warn if a descent has not converged, with advice."""
-    if descent.status == Status.CONVERGED:
+    if solution.converged:
         return
-    how = {Status.MAX_ITER: "not converged"}.get(descent.status, descent.status.value)
+    how = {Status.MAX_ITER: "not converged"}.get(solution.status, solution.status.value)
     warnings.warn(
-        f"{how} after {counted(descent.n_iter, 'iteration')}: relative gradient {descent.stationarity:.1e}, "
-        f"tol {tol:.1e}. {descent.status.advice}",
+        f"{how} after {counted(solution.n_iter, 'iteration')}: relative gradient {solution.stationarity:.1e}, "
+        f"tol {tol:.1e}. {solution.status.advice}",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -137,5 +137,5 @@ def warn_of_unshared(posed: PosedProblem, solution: Solution) -> None:
         f"no centre is within the Box of every row of {'cluster' if len(clusters) == 1 else 'clusters'} "
         f"{some_of(rows)}: the centres of these rows are so close that they count as fused, but they are not equal. To "
         f"tell them apart, {scale}; to let them fuse, {wider}.",
-        stacklevel=3,
+        stacklevel=4,
     )

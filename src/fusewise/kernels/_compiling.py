@@ -325,13 +325,6 @@ def small_products() -> Iterator[None]:
 
 
 @contextmanager
-def single_products() -> Iterator[None]:
-    """One thread for each matrix product, and in other threads than this one for ``in_threads`` as well."""
-    with _blas().limit(limits=1):
-        yield
-
-
-@contextmanager
 def one_thread() -> Iterator[None]:
     """One thread for everything, where many tasks are run side by side, in this process or in others.
 

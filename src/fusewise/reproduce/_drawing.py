@@ -17,6 +17,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.kernels import Labels, Values
+from fusewise.support import counted
 from fusewise.views import COLOURS
 
 #: Distances between the centres of Dataset-1.
@@ -134,6 +135,22 @@ def draw_map(axes: Axes, result: Mapping[str, npt.NDArray[Any]]) -> None:
     axes.set(xticks=[], yticks=[])
     axes.set_aspect("equal", adjustable="box")
     axes.spines[:].set(visible=True, color="#cccccc")
+
+
+def draw_maps(maps: Sequence[Sequence[Mapping[str, npt.NDArray[Any]]]], rows: Sequence[str], columns: Sequence[str],
+              width: float, height: float) -> Figure:  # fmt: skip
+    """Maps in rows and columns with these names, the number of groups and the agreement above each; in inches."""
+    shape: Any = {"tight": True, "sharex": True, "sharey": True}
+    with canvas(len(rows), len(columns), width, height, **shape) as (figure, axes):
+        for (i, k), panel in np.ndenumerate(axes):
+            draw_map(panel, maps[i][k])
+            groups, ari = counted(int(maps[i][k]["n_clusters"]), "group"), max(0.0, float(maps[i][k]["ari"]))
+            panel.set_title(f"{groups}, ARI {ari:.2f}", fontsize=7, pad=2)
+        for row, name in zip(axes, rows, strict=True):
+            row[0].set_ylabel(name, fontsize=8)
+        for panel, name in zip(axes[-1], columns, strict=True):
+            panel.set_xlabel(name)
+    return figure
 
 
 def draw_cells(axes: Axes, values: Values, columns: Sequence[str], rows: Sequence[str], crossed: Any = None) -> Any:
