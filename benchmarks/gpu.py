@@ -21,7 +21,7 @@ import numpy as np
 
 from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import average, descend
-from fusewise.fusion._problem import Problem, place
+from fusewise.fusion._problem import PooledEntries, Problem, place
 from fusewise.kernels import Array, beside, nearest_in
 from fusewise.observations import Quadratics, as_entries
 from fusewise.pairs import CompletePairs, NeighborPairs
@@ -145,7 +145,7 @@ def dense(n: int, p: int, device: str) -> None:
     table += 0.1 * rng.standard_normal((n, p), dtype=np.float32)
     hidden = rng.random((n, p)) < HIDDEN
     entries = as_entries(np.where(hidden, np.float32(np.nan), table))
-    problem = place(Problem(entries, CompletePairs(n), H1(0.5), Quadratic(), 1.0), device)
+    problem = place(Problem(PooledEntries.of(entries), CompletePairs(n), H1(0.5), Quadratic(), 1.0), device)
     centers = beside(table, problem.observations.target)
     weighted = problem.weigh(centers)
     weights = weighted.matrix

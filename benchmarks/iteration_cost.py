@@ -16,7 +16,7 @@ import numpy as np
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Quadratic
 from fusewise.fusion._loop import average
-from fusewise.fusion._problem import Problem
+from fusewise.fusion._problem import PooledEntries, Problem
 from fusewise.observations import as_entries
 from fusewise.pairs import CompletePairs
 from fusewise.penalties import H1
@@ -47,7 +47,7 @@ def pose(n: int, p: int, missing: float) -> tuple[Problem, np.ndarray]:
     """Set up a problem of three clusters, with centres halfway to their means."""
     X, y, means = make_clusters(3, [n // 3, n // 3, n - 2 * (n // 3)], p, random_state=0)
     entries = as_entries(hide_entries(X, missing, random_state=0))
-    problem = Problem(entries, CompletePairs(n), H1(0.5), Quadratic(), lam=1.0)
+    problem = Problem(PooledEntries.of(entries), CompletePairs(n), H1(0.5), Quadratic(), lam=1.0)
     return problem, (entries.fill(means[y]) + means[y]) / 2
 
 

@@ -203,6 +203,6 @@ def test_bad_input_is_named(arguments, error, message):
 
 def test_bad_limits_are_named():
     with pytest.raises(ValueError, match="time_limit"):
-        solve_l0([[0.0]], 1.0, time_limit=0)
+        solve_l0([[0.0]], 1.0, time_limit=-1)
     with pytest.raises(ValueError, match="gap"):
-        solve_l0([[0.0]], 1.0, gap=1.0)
+        solve_l0([[0.0]], 1.0, gap=-0.1)

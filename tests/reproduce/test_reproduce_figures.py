@@ -127,8 +127,7 @@ class TestFigure4:
 class TestFigure5:
     @staticmethod
     def report(rate):
-        result = lambda settings: {"success": rate(settings), "kappa": 0.4, "mu0": 2.0}  # noqa: E731
-        return _fig5_success.report(outcomes(_fig5_success, result))
+        return _fig5_success.report(outcomes(_fig5_success, lambda settings: {"success": rate(settings)}))
 
     def test_rates_that_dominate(self):
         found = self.report(lambda settings: 1.0)

@@ -26,7 +26,7 @@ from fusewise.automatic import (
 )
 from fusewise.estimators._base import frame_of
 from fusewise.estimators._result import ClusteringResult, cluster, labelled
-from fusewise.kernels import Real, single_products
+from fusewise.kernels import Real, one_thread
 from fusewise.observations import Table
 from fusewise.progress import Progress, shown
 from fusewise.support import InputError, counted
@@ -97,7 +97,7 @@ def _each_in_threads(work: Callable[[int], Refit], n: int, threads: int, progres
     """
     found: list[Refit] = []
     # Filters are those of the process: set once, not in each thread. The fit to all rows has given its warnings.
-    with warnings.catch_warnings(), single_products(), ThreadPoolExecutor(threads) as pool:
+    with warnings.catch_warnings(), one_thread(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
         try:
             progress("fitting draws", 0, n)

@@ -1,20 +1,16 @@
 """The constrained l0 problem of the paper, solved to proven optimality, and certificates for other solvers.
 
-`solve_l0` solves it; `certify` says how far a given partition is from its optimum; `fewest_splits` is a cheap bound on
-that optimum. Only what the reductions leave needs HiGHS: ``pip install "fusewise[exact]"``.
+`solve_l0` solves it; `certify` says how far a given partition is from its optimum. Only what the reductions leave needs
+HiGHS: ``pip install "fusewise[exact]"``.
 """
 
-from fusewise.exact._bounds import fewest_splits
-from fusewise.exact._search import Reductions
 from fusewise.exact._solve import Certificate, CertificateStatus, ExactSolution, SolutionStatus, certify, solve_l0
 
 __all__ = [
     "Certificate",
     "CertificateStatus",
     "ExactSolution",
-    "Reductions",
     "SolutionStatus",
     "certify",
-    "fewest_splits",
     "solve_l0",
 ]

@@ -8,11 +8,9 @@ or as many, the edge can go: what is lost is no better than what we hold. Proofs
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fusewise.exact._graph import Clock, Ints, WeightedGraph, check_data, feasible_pairs, observed_rows
+from fusewise.exact._graph import Clock, Ints, WeightedGraph
 from fusewise.kernels import Mask
 
 
@@ -83,28 +81,6 @@ def best_shares(graph: WeightedGraph, labels: Ints) -> Shares:
     return best
 
 
-def fewest_splits(X: Any, epsilon: Any = None, mask: Any = None, *, lower: Any = None, upper: Any = None) -> int:
-    """n(n-1) - 2 sum_components floor(U / 2) <= the l0 objective of any feasible partition, with U as in `Shares`.
-
-    A lower bound on the objective of `solve_l0` that needs no solver, in time about N times the mean degree of
-    the feasibility graph.
-
-    Parameters
-    ----------
-    X, epsilon, mask, lower, upper : as in `solve_l0`.
-
-    Returns
-    -------
-    int
-        The bound, over ordered pairs of the n rows with an observed entry.
-    """
-    data = check_data(X, mask)
-    rows = observed_rows(data)
-    graph = WeightedGraph.of_points(feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)])
-    kept = sum(Shares(graph.subgraph(part)).doubled // 2 for part in graph.components())
-    return int(np.int64(graph.size) * (graph.size - 1) - 2 * kept)
-
-
 def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints]:
     """Merge vertices with the same closed neighbourhoods, and carry a partition along; every optimal one keeps them.
 
@@ -121,13 +97,13 @@ def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints
     return graph.merged(groups), carried
 
 
-def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int, int]:
+def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int]:
     """Remove edges between clusters of the incumbent that only worse or equal partitions use.
 
-    Each removal tightens the bounds, so it repeats. Returns the graph, how many edges went, and a bound on the pairs
-    kept.
+    Each removal tightens the bounds, so it repeats. Returns the graph, the same object if no edge went, and a bound on
+    the pairs kept.
     """
-    removed, upper = 0, graph.possible()
+    upper = graph.possible()
     while not clock.expired():
         edges, bound = _hopeless(graph, labels, clock)
         upper = min(upper, bound)
@@ -137,8 +113,7 @@ def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[Weight
         adjacent[edges[:, 0], edges[:, 1]] = False
         adjacent[edges[:, 1], edges[:, 0]] = False
         graph = WeightedGraph(adjacent, graph.weights, graph.members)
-        removed += len(edges)
-    return graph, removed, upper
+    return graph, upper
 
 
 def _hopeless(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[Ints, int]:

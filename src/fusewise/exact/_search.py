@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fusewise.exact._bounds import best_shares, drop_edges, merge_twins
-from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph, climb_from_greedy, search
+from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph, climb, greedy_cliques, search
 from fusewise.exact._programme import enumerate_cliques, solve_cliques
 from fusewise.kernels import Mask
+from fusewise.observations import number_by_size
 
 #: Most cliques that the integer programme lists.
 _CLIQUE_LIMIT = 1_000_000
-
-
-@dataclass(frozen=True)
-class Reductions:
-    """What was settled before any integer programme.
-
-    Attributes
-    ----------
-    n_components, n_complete : connected components of the feasibility graph; those that are cliques, hence clusters.
-    n_twins : vertices merged away because they were twins of another.
-    n_dropped : edges no partition better than the incumbent can use.
-    n_programmes, largest : irreducible pieces left for the integer programme; vertices of the largest of them.
-    """
-
-    n_components: int = 0
-    n_complete: int = 0
-    n_twins: int = 0
-    n_dropped: int = 0
-    n_programmes: int = 0
-    largest: int = 0
 
 
 class Search:
@@ -46,7 +26,6 @@ class Search:
         graph = WeightedGraph.of_points(adjacent)
         self.n_points, self.clock, self.target, self.verbose = graph.size, clock, gap, verbose
         self.pieces = [Piece(graph, np.arange(graph.size, dtype=np.int64), graph.possible())]
-        self.reductions = Reductions()
         self.too_large = False  # whether a piece has too many cliques to list
 
     def objective(self) -> int:
@@ -64,19 +43,18 @@ class Search:
     def run(self) -> None:
         """Reduce, then close; stops early when the time is up or the gap small enough."""
         whole = self.pieces[0]
-        parts = _components(whole)
-        self._note(n_components=len(parts), n_complete=sum(part.closed for part in parts))
-        self._replace(whole, parts)
+        self._replace(whole, _components(whole))
         self._reduce_all()
         self._close_all()
 
-    def _note(self, **counts: int) -> None:
-        self.reductions = replace(self.reductions, **counts)
-        if self.verbose:
-            print(f"exact: {self.clock.elapsed():.2f} s, gap {self.gap():.4f}, {self.reductions}")
-
     def _replace(self, piece: Piece, parts: list[Piece]) -> None:
         self.pieces = [p for p in self.pieces if p is not piece] + parts
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.verbose:
+            sizes = [p.graph.size for p in self._open()]
+            print(f"exact: {self.clock.elapsed():.2f} s, gap {self.gap():.4f}, open pieces of {sizes} vertices")
 
     def _open(self) -> list[Piece]:
         return sorted((p for p in self.pieces if not p.closed), key=lambda p: p.graph.size)
@@ -86,43 +64,32 @@ class Search:
         while waiting := [p for p in self._open() if not p.irreducible]:
             if self.clock.expired():
                 for piece in waiting:
-                    piece.improve(climb_from_greedy(piece.graph))
+                    piece.improve(climb(piece.graph, greedy_cliques(piece.graph)))
                 return
             self._reduce(waiting[0])
 
     def _reduce(self, piece: Piece) -> None:
         """Merge twins, look for a good partition, drop the edges that no better one uses; then split or set aside."""
         graph, labels = merge_twins(piece.graph, piece.labels)
-        twins = self.reductions.n_twins + piece.graph.size - graph.size
         slim = Piece(graph, labels, piece.upper, searched=piece.searched)
         self._replace(piece, [slim])
-        self._note(n_twins=twins)
-        slim.improve(climb_from_greedy(graph))
+        slim.improve(climb(graph, greedy_cliques(graph)))
         slim.tighten(best_shares(graph, slim.labels).doubled // 2)
         if slim.closed:
             return
         if not piece.searched:
             slim.improve(search(graph, slim.labels, self.clock))
         slim.searched = True
-        self._shrink(slim)
-
-    def _shrink(self, piece: Piece) -> None:
-        """Drop edges and split what is left; a piece without such edges is irreducible."""
-        graph, dropped, upper = drop_edges(piece.graph, piece.labels, self.clock)
-        piece.tighten(upper)
-        if piece.closed:
-            return
-        if not dropped:
-            piece.irreducible = True
-            return
-        self._note(n_dropped=self.reductions.n_dropped + dropped)
-        self._replace(piece, _components(Piece(graph, piece.labels, piece.upper, searched=True)))
+        graph, upper = drop_edges(graph, slim.labels, self.clock)
+        slim.tighten(upper)
+        if graph is slim.graph:
+            slim.irreducible = True
+        else:
+            self._replace(slim, _components(Piece(graph, slim.labels, slim.upper, searched=True)))
 
     def _close_all(self) -> None:
         """Hand the irreducible pieces to the integer programme, smallest first."""
-        pieces = self._open()
-        self._note(n_programmes=len(pieces), largest=max((p.graph.size for p in pieces), default=0))
-        for piece in pieces:
+        for piece in self._open():
             if self.clock.expired() or self.gap() <= self.target:
                 return
             cliques = enumerate_cliques(piece.graph, _CLIQUE_LIMIT)
@@ -130,7 +97,7 @@ class Search:
                 self.too_large = True
                 continue
             solve_cliques(piece, cliques, self.clock, self.verbose > 1)
-            self._note()
+            self._tell()
 
     def labels(self) -> Ints:
         """The incumbent, clusters numbered from the largest, ties by their first point."""
@@ -140,10 +107,7 @@ class Search:
             for v, points in enumerate(piece.graph.members):
                 labels[points] = offset + piece.labels[v]
             offset += int(piece.labels.max(initial=-1)) + 1
-        _, first, inverse, counts = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
-        rank = np.empty(len(counts), dtype=np.int64)
-        rank[np.lexsort((first, -counts))] = np.arange(len(counts))
-        return rank[inverse]
+        return number_by_size(labels)
 
 
 def relative_gap(objective: int, bound: int) -> float:

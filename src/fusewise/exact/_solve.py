@@ -6,55 +6,47 @@ import contextlib
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from fusewise.exact._graph import Clock, Ints, check_data, feasible_pairs, observed_rows
-from fusewise.exact._search import Reductions, Search, relative_gap
+from fusewise.exact._search import Search, relative_gap
 from fusewise.kernels import Floats
 from fusewise.pairs import boxes, common_boxes, midpoints
-from fusewise.support import InputError
+from fusewise.support import InputError, Number, check_values, counted
 
 
-class ExplainedStatus(StrEnum):
-    """A word that equals its text (``status == "optimal"``), with a sentence in ``message``."""
+class SolutionStatus(StrEnum):
+    """How `solve_l0` ended, with a sentence in ``message``; equal to its text (``status == "optimal"``)."""
 
-    message: str
+    OPTIMAL = "optimal"
+    WITHIN_GAP = "within gap"
+    TIME_LIMIT = "time limit"
+    TOO_LARGE = "too large"
+    INTERRUPTED = "interrupted"
 
-    def __new__(cls, word: str, message: str) -> Self:
-        """A member, from its word and its sentence."""
-        member = str.__new__(cls, word)
-        member._value_ = word
-        member.message = message
-        return member
-
-
-class SolutionStatus(ExplainedStatus):
-    """How `solve_l0` ended."""
-
-    OPTIMAL = "optimal", "Proven optimal: no feasible partition separates fewer pairs."
-    WITHIN_GAP = "within gap", "Stopped because the gap is at most the one asked for."
-    TIME_LIMIT = "time limit", "Stopped at the time limit: the best partition found so far, with a valid bound."
-    TOO_LARGE = (
-        "too large",
-        "What the reductions leave has too many cliques to list: the best partition found so far, with a valid bound.",
-    )
-    INTERRUPTED = "interrupted", "Interrupted: the best partition found so far, with a valid bound."
+    @property
+    def message(self) -> str:
+        """What happened, and what it means."""
+        found = "the best partition found so far, with a valid bound."
+        return {
+            SolutionStatus.OPTIMAL: "Proven optimal: no feasible partition separates fewer pairs.",
+            SolutionStatus.WITHIN_GAP: "Stopped because the gap is at most the one asked for.",
+            SolutionStatus.TIME_LIMIT: f"Stopped at the time limit: {found}",
+            SolutionStatus.TOO_LARGE: f"What the reductions leave has too many cliques to list: {found}",
+            SolutionStatus.INTERRUPTED: f"Interrupted: {found}",
+        }[self]
 
 
-class CertificateStatus(ExplainedStatus):
-    """What `certify` found; the messages have fields that the certificate fills in."""
+class CertificateStatus(StrEnum):
+    """What `certify` found; equal to its text (``status == "optimal"``)."""
 
-    OPTIMAL = "optimal", "Optimal: {separates}, and no feasible partition separates fewer."
-    WITHIN_GAP = "within gap", "At most {percent}% above the optimum: {separates}; {known}."
-    NOT_OPTIMAL = "not optimal", "Not optimal: {separates}; the optimum is 0, so no percentage can be given."
-    UNKNOWN = "unknown", "Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
-    INFEASIBLE = (
-        "infeasible",
-        "Infeasible{violations}, for instance rows {first} and {second}.",
-    )
+    OPTIMAL = "optimal"
+    WITHIN_GAP = "within gap"
+    NOT_OPTIMAL = "not optimal"
+    UNKNOWN = "unknown"
+    INFEASIBLE = "infeasible"
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,6 @@ class ExactSolution:
         integer programme) or "interrupted"; ``status.message`` explains it.
     seconds : time taken.
     n_edges : pairs of points that can share a centre.
-    reductions : what was settled without an integer programme.
     """
 
     labels: Ints
@@ -84,7 +75,6 @@ class ExactSolution:
     status: SolutionStatus
     seconds: float
     n_edges: int
-    reductions: Reductions
 
     @property
     def n_clusters(self) -> int:
@@ -147,17 +137,18 @@ def solve_l0(
     >>> solution.labels.tolist(), solution.objective, str(solution.status)
     ([0, 0, 1, 1], 8, 'optimal')
     """
-    data, clock = check_data(X, mask), Clock(_check_limit(time_limit))
+    check_values({"gap": gap}, {"gap": Number(low=0)})
+    data, clock = check_data(X, mask), Clock.of(time_limit)
     limits = boxes(data, epsilon, lower, upper)
     rows = observed_rows(data)
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
-    search = Search(adjacent, clock, _check_gap(gap), verbose)
+    search = Search(adjacent, clock, gap, verbose)
     status = _run(search)
     labels = np.full(len(data), -1, dtype=np.int64)
     labels[rows] = search.labels()
     return ExactSolution(
         labels, midpoints(*common_boxes(*limits, labels)), search.objective(), search.bound(), search.gap(), status,
-        clock.elapsed(), int(adjacent.sum()) // 2, search.reductions,
+        clock.elapsed(), int(adjacent.sum()) // 2,
     )  # fmt: skip
 
 
@@ -179,20 +170,6 @@ def _run(search: Search) -> SolutionStatus:
     if search.verbose:
         print(f"exact: {status.message}")
     return status
-
-
-def _check_limit(time_limit: Any) -> float:
-    if time_limit is None:
-        return math.inf
-    if isinstance(time_limit, bool) or not isinstance(time_limit, Real) or not float(time_limit) > 0:
-        raise InputError(f"time_limit must be a positive number of seconds or None, got {time_limit!r}")
-    return float(time_limit)
-
-
-def _check_gap(gap: Any) -> float:
-    if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= float(gap) < 1:
-        raise InputError(f"gap must be a number in [0, 1), got {gap!r}")
-    return float(gap)
 
 
 _SHOWN = 1000
@@ -227,21 +204,23 @@ class Certificate:
 
     def __str__(self) -> str:
         """The certificate in words."""
-        first, second = self.violations[0] if len(self.violations) else (0, 0)
-        known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
-        if self.epsilon is None:
+        separates = f"this partition separates {self.objective} ordered pairs"
+        if self.status == CertificateStatus.INFEASIBLE:
+            first, second = self.violations[0]
             width, apart = "", "without a common value in some feature"
-        else:
-            width, apart = f" for epsilon = {self.epsilon:g}", "further apart than that in a feature both observe"
-        pairs, are = ("pair", "is") if self.n_violations == 1 else ("pairs", "are")
-        return self.status.message.format(
-            separates=f"this partition separates {self.objective} ordered pairs",
-            percent=_percent_up(self.gap),
-            known=f"{known} {self.bound}",
-            violations=f"{width}: {self.n_violations} {pairs} of points in the same group {are} {apart}",
-            first=first,
-            second=second,
-        )
+            if self.epsilon is not None:
+                width, apart = f" for epsilon = {self.epsilon:g}", "further apart than that in a feature both observe"
+            pairs = f"{counted(self.n_violations, 'pair')} of points in the same group"
+            are = "is" if self.n_violations == 1 else "are"
+            return f"Infeasible{width}: {pairs} {are} {apart}, for instance rows {first} and {second}."
+        if self.status == CertificateStatus.OPTIMAL:
+            return f"Optimal: {separates}, and no feasible partition separates fewer."
+        if self.status == CertificateStatus.WITHIN_GAP:
+            known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
+            return f"At most {_percent_up(self.gap)}% above the optimum: {separates}; {known} {self.bound}."
+        if self.status == CertificateStatus.NOT_OPTIMAL:
+            return f"Not optimal: {separates}; the optimum is 0, so no percentage can be given."
+        return f"Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
 
 
 def certify(
@@ -272,7 +251,7 @@ def certify(
     width = None if epsilon is None or np.ndim(epsilon) else float(epsilon)
     same = groups[rows, None] == groups[None, rows]
     objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
-    search = Search(adjacent, Clock(_check_limit(time_limit)))
+    search = Search(adjacent, Clock.of(time_limit))
     with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
         _run(search)
     bound = search.bound()
@@ -290,8 +269,6 @@ def certify(
 
 def _percent_up(share: float) -> str:
     """A share as a percentage of two significant digits, never below it."""
-    if not 0 < share < math.inf:
-        return f"{100 * share:g}"
     unit = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
     return f"{math.ceil(100 * share / unit * (1 - 1e-12)) * unit:.6g}"
 

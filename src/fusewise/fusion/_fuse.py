@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.cluster import AgglomerativeClustering
 
 from fusewise.fusion._fidelity import Fidelity
-from fusewise.fusion._loop import Descent, Status, descend, lower_majoriser
+from fusewise.fusion._loop import Status, descend, lower_majoriser
 from fusewise.fusion._merging import MergedProblem, agreed, joined
 from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import Problem
@@ -146,7 +146,7 @@ def fuse(
     ConvergenceWarning
         If the iterations did not converge.
     UserWarning
-        If no centre satisfies the ``Box`` or ``Ball`` constraints of all rows of a cluster, or none was found.
+        If no centre satisfies the ``Box`` constraints of all rows of a cluster (of a real table).
 
     Examples
     --------
@@ -157,16 +157,9 @@ def fuse(
     >>> fuse(X, lam=1.0, penalty=H1(0.5)).labels
     array([0, 0, 0, 1, 1, 1])
     """
-    how = Settings(**settings)
-    posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors, how.device)
-    merged = MergedProblem.unmerged(posed.problem, how.device)
-    problem = merged.working
-    with shown(how.verbose) as progress:
-        descent = descend_from(problem, *first_centers(posed, problem, how), how, progress)
-    warn_if_unfinished(descent, how.tol)
-    solution = conclude(posed, merged, descent, merged.groups(descent), how.min_cluster_size)
-    warn_of_unshared(posed, solution)
-    return solution
+    check_lam(lam)
+    schedule = [(float(lam), as_penalty(penalty))]
+    return _solutions(X, mask, schedule, fidelity, rank, n_neighbors, Settings(**settings))[0]
 
 
 def first_centers(posed: PosedProblem, problem: Problem, how: Settings) -> tuple[Array, bool]:
@@ -198,13 +191,6 @@ def lam_without_effect(problem: Problem) -> float:
     if not strongest > 0:
         return 0.05  # without pairs no lam has an effect
     return max(0.05 / strongest, float(np.finfo(float).tiny))  # above zero, so that doubling it reaches any lam
-
-
-def descend_from(problem: Problem, centers: Array, interrupted: bool, how: Settings, progress: Progress) -> Descent:
-    """Descend from these centres; if computing them was interrupted, they are the result."""
-    max_iter = 0 if interrupted else how.max_iter
-    descent = descend(problem, centers, max_iter=max_iter, tol=how.tol, progress=progress)
-    return replace(descent, status=Status.INTERRUPTED) if interrupted else descent
 
 
 #: Points shown by ``repr``: of a longer path the first and the last ones.
@@ -317,46 +303,54 @@ def fusion_path(
       0.01    0.5         6
          1    0.5         2
     """
-    how = Settings(**settings)
     schedule = _schedule(lams, sigmas, as_penalty(penalty))
-    posed = pose(X, mask, schedule[0][0], schedule[0][1], fidelity, rank, n_neighbors, how.device)
+    return FusionPath(tuple(_solutions(X, mask, schedule, fidelity, rank, n_neighbors, Settings(**settings))))
+
+
+def _solutions(
+    X: Any,
+    mask: npt.ArrayLike | None,
+    schedule: list[tuple[float, Penalty]],
+    fidelity: str | Fidelity,
+    rank: int | None,
+    n_neighbors: int | str | None,
+    how: Settings,
+) -> list[Solution]:
+    """Compute the solutions for each lam and penalty in order, until the schedule ends or Ctrl-C."""
+    posed = pose(X, mask, *schedule[0], fidelity, rank, n_neighbors, how.device)
     with shown(how.verbose) as progress:
-        return FusionPath(tuple(_follow(posed, schedule, how, progress)))
+        found = list(_follow(posed, schedule, how, progress))
+    for solution in found:
+        warn_if_unfinished(solution, how.tol)
+        warn_of_unshared(posed, solution)
+    return found
 
 
 def _follow(
     posed: PosedProblem, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
 ) -> Iterator[Solution]:
-    """Compute the solutions in order, until the schedule ends or Ctrl-C."""
     apart = merged = MergedProblem.unmerged(posed.problem, how.device)
     start, interrupted = first_centers(posed, merged.working, how)
-    before: Index | None = None  # the groups of the previous point
-    for k, (lam, scaled) in enumerate(schedule):
+    before: Index | None = None  # the groups of the last point but one
+    groups: Index | None = None  # those of the last point
+    for lam, scaled in schedule:
+        if lam < merged.problem.lam or scaled != merged.problem.penalty or merged.problem.fidelity.constrained:
+            # Rows that have fused need not stay fused.
+            merged, start, before = apart, start[merged.node_of], None
+        elif groups is not None:
+            if how.merge and before is not None and merged.has_fused(groups):
+                merged, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
+            before = groups
         merged = merged.at(lam, scaled)
-        descent = descend_from(merged.working, start, interrupted, how, progress)
+        max_iter = 0 if interrupted else how.max_iter
+        descent = descend(merged.working, start, max_iter=max_iter, tol=how.tol, progress=progress)
+        descent = replace(descent, status=Status.INTERRUPTED) if interrupted else descent
         groups, start = merged.groups(descent), descent.centers
-        solution = conclude(posed, merged, descent, groups, how.min_cluster_size)
-        yield solution
-        warn_if_unfinished(descent, how.tol)
-        warn_of_unshared(posed, solution)
+        yield conclude(posed, merged, descent, groups, how.min_cluster_size)
         interrupted = descent.status == Status.INTERRUPTED
         del descent  # it holds the weights of all pairs
         if interrupted:
             return
-        if not _pulls_harder(schedule[k : k + 2], merged.problem):
-            merged, start, before = apart, start[merged.node_of], None
-            continue
-        if how.merge and before is not None and merged.has_fused(groups):
-            merged, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
-        before = groups
-
-
-def _pulls_harder(points: Sequence[tuple[float, Penalty]], problem: Problem) -> bool:
-    """Whether rows that have fused at one point of the path are certain to stay fused at the next."""
-    if len(points) < 2 or problem.fidelity.constrained:
-        return False
-    (lam, penalty), (following, scaled) = points
-    return following >= lam and scaled == penalty
 
 
 def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Penalty]]:

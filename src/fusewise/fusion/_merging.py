@@ -23,7 +23,7 @@ from fusewise.fusion._loop import Descent
 from fusewise.fusion._penalties import Penalty
 from fusewise.fusion._problem import PooledEntries, Problem, place
 from fusewise.kernels import Array, Index, Real, beside, components, sum_by, to_host
-from fusewise.observations import Entries, Observations, Quadratics
+from fusewise.observations import Quadratics
 from fusewise.pairs import SparseWeights
 
 #: Factor that a clear gap must span: a factor 2 on either side of the cut.
@@ -66,8 +66,6 @@ class MergedProblem:
 
     @classmethod
     def unmerged(cls, problem: Problem, device: str = "cpu") -> MergedProblem:
-        if isinstance(problem.observations, Entries) and not problem.fidelity.constrained:
-            problem = replace(problem, observations=PooledEntries.of(problem.observations))
         return cls(problem, place(problem, device), np.arange(problem.pairs.n_points), device, np.zeros(0))
 
     @property
@@ -117,9 +115,12 @@ class MergedProblem:
         dtype = to_host(problem.observations.target[:0]).real.dtype
         members = np.ones(self.n_nodes, dtype) if problem.members is None else np.asarray(problem.members)
         counts = np.bincount(of_node, members, minlength=n_groups).astype(members.dtype)
+        observations = problem.observations
+        observations = observations.on_host if isinstance(observations, Quadratics) else observations
+        assert isinstance(observations, PooledEntries | Quadratics)  # a constraint is not merged
         smaller = replace(
             problem,
-            observations=_pool(problem.observations).merge(of_node, n_groups),
+            observations=observations.merge(of_node, n_groups),
             pairs=problem.pairs.merge(of_node, n_groups),
             members=counts,
             data_size=problem.unit,
@@ -147,12 +148,3 @@ def joined(groups: Index, others: Index) -> Index:
     links = groups, int(groups.max(initial=0)) + 1 + others
     n = int(links[1].max(initial=0)) + 1
     return components(n, *links)[groups]
-
-
-def _pool(observations: Observations) -> PooledEntries | Quadratics:
-    """Convert to observations that can be added up."""
-    if isinstance(observations, Quadratics):
-        return observations.on_host
-    pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
-    assert isinstance(pooled, PooledEntries)
-    return pooled

@@ -143,10 +143,6 @@ class Problem:
         """Centres moved to where a minimum lies: into the range of the entries, unless bounds lead out of it."""
         return self.projected(centers if self.fidelity.bounded else self.observations.confine(centers))
 
-    def pair_gradient(self, centers: Array, weighted: PairWeights) -> Array:
-        """4 lam L u: the gradient of the pair term."""
-        return 4 * self.lam * weighted.laplacian(centers)
-
     def pull(self, degree: Array) -> Array:
         """2 lam d_i: the pull of its pairs on a point, relative to that of its data."""
         return 2 * self.lam * (degree if self.members is None else degree / self.members)
@@ -159,7 +155,7 @@ class Problem:
         KKT residual ||T (U - prox(U - grad/T))|| with T = 8 lam d, over ||4 lam d S(X - mean)||, the pull towards the
         mean under the current weights.
         """
-        gradient = self.pair_gradient(centers, weighted)
+        gradient = 4 * self.lam * weighted.laplacian(centers)
         if not self.fidelity.constrained:
             gradient += 2 * (self.observations.normal(centers) - self.observations.target)
             if self.members is not None:
@@ -198,7 +194,10 @@ def place(problem: Problem, device: str) -> Problem:
         )
     if np.iscomplexobj(to_host(problem.observations.target[:0])):
         raise InputError(f"device={device!r} supports only real tables: use device='cpu' for complex ones")
-    observations = _place_observations(problem.observations, there)
+    observations = problem.observations
+    assert isinstance(observations, PooledEntries | Quadratics)
+    names = ("gram", "target", "energy") if isinstance(observations, Quadratics) else ("counts", "means", "low", "high")
+    observations = replace(observations, **{name: _tensor(getattr(observations, name), there) for name in names})
     members = None if problem.members is None else _tensor(problem.members, there)
     pairs: Pairs
     if isinstance(problem.pairs, NeighborPairs):
@@ -207,18 +206,6 @@ def place(problem: Problem, device: str) -> Problem:
         assert isinstance(problem.pairs, CompletePairs)
         pairs = DeviceCompletePairs(problem.pairs.n_points, problem.pairs.sizes, device=there)
     return replace(problem, observations=observations, pairs=pairs, members=members)
-
-
-def _place_observations(observations: Observations, device: Any) -> Observations:
-    if isinstance(observations, Quadratics):
-        parts = (observations.gram, observations.target, observations.energy)
-        return Quadratics(*(_tensor(part, device) for part in parts))
-    pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
-    assert isinstance(pooled, PooledEntries)
-    counts, means, low, high = (
-        _tensor(part, device) for part in (pooled.counts, pooled.means, pooled.low, pooled.high)
-    )
-    return PooledEntries(counts, means, pooled.within, low, high)
 
 
 def _tensor(array: Any, device: Any) -> Any:

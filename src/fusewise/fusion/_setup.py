@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fusewise.fusion._fidelity import Fidelity, as_fidelity
 from fusewise.fusion._penalties import Penalty, as_penalty
-from fusewise.fusion._problem import Problem
+from fusewise.fusion._problem import PooledEntries, Problem
 from fusewise.kernels import Array, Mask, Real, Values, available_memory, torch_device
 from fusewise.observations import Entries, Observations, Quadratics, as_entries, refuse_tiny, warn_of_blanks
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances, row_blocks
@@ -100,6 +100,8 @@ def pose(
         )
     subspace = None if rank is None else fit_subspace(entries, rank, device=device)
     observations, pairs = _through(subspace, entries, n_neighbors, device)
+    if isinstance(observations, Entries) and not fidelity.constrained:
+        observations = PooledEntries.of(observations)
     return PosedProblem(table, blank, entries, subspace, Problem(observations, pairs, penalty, fidelity, float(lam)))
 
 
@@ -134,7 +136,6 @@ def choose_pairs(
 
     `places` gives the uncertain positions of the points in a subspace.
     """
-    n = entries.shape[0]
     check_pairs_fit(entries, n_neighbors, device)
     if isinstance(n_neighbors, str):
         shortage = lacking_memory(entries, device)
@@ -142,8 +143,8 @@ def choose_pairs(
             warnings.warn(f"{shortage}: fusing along the {NEIGHBORS} nearest neighbours instead", stacklevel=4)
         n_neighbors = NEIGHBORS if shortage else None
     if n_neighbors is None:
-        return CompletePairs(n)
-    if places is None or np.iscomplexobj(entries.values) or n_neighbors < 1:
+        return CompletePairs(entries.shape[0])
+    if places is None or np.iscomplexobj(entries.values):
         return NeighborPairs.nearest(entries, n_neighbors)
     return nearest_expected(*places(), n_neighbors, device)
 
@@ -154,20 +155,16 @@ def check_pairs_fit(entries: Entries, n_neighbors: int | str | None, device: str
         raise MemoryError(f"{shortage}: set n_neighbors (for example n_neighbors={NEIGHBORS}) to fuse along a graph")
 
 
-def lacking_memory(entries: Entries, device: str = "cpu") -> str:
+def lacking_memory(entries: Entries, device: str) -> str:
     """Describe the memory needed for the weights of all pairs if it is not available; otherwise an empty string.
 
-    A device needs none: it recomputes weights that do not fit.
+    That is one array, which also has room for a factor. A device needs none: it recomputes weights that do not fit.
     """
-    n, needed, available = entries.shape[0], memory_of_pairs(entries), available_memory()
+    n, available = entries.shape[0], available_memory()
+    needed = n**2 * np.dtype(float).itemsize + WORK_SPACE
     if torch_device(device) is not None or needed <= available:
         return ""
     return f"all pairs of {n} rows need {in_words(needed)} of memory, but {in_words(available)} are available"
-
-
-def memory_of_pairs(entries: Entries) -> int:
-    """Bytes of the one array of weights, which also has room for a factor, and of work space."""
-    return entries.shape[0] ** 2 * np.dtype(float).itemsize + WORK_SPACE
 
 
 def check_lam(lam: Any) -> None:

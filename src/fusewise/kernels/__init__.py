@@ -37,7 +37,6 @@ from fusewise.kernels._compiling import (
     in_ranges,
     in_threads,
     one_thread,
-    single_products,
     small_products,
     threads_for,
 )

@@ -25,7 +25,7 @@ from typing import Any, TypeVar, overload
 from threadpoolctl import ThreadpoolController
 
 from fusewise.progress import Progress
-from fusewise.support import Dims, bind, counted
+from fusewise.support import Dims, NumberArray
 
 #: The stage that progress reports while loops are compiled.
 STAGE = "compiling (first run only)"
@@ -54,28 +54,6 @@ def raise_interruption(error: SystemError) -> None:
         raise cause from None
 
 
-@cache
-def _parsed(shapes: tuple[str, ...]) -> tuple[list[list[str]], Dims]:
-    """The dimensions of each shape, and those that are numbers."""
-    names = [shape.split() for shape in shapes]
-    return names, {each: int(each) for shape in names for each in shape if each.isdigit()}
-
-
-def _check_shapes(name: str, shapes: tuple[str, ...], arrays: Sequence[Any]) -> None:
-    """Raise ValueError unless arrays have shapes that agree: ``("r r U", "U", "")``; an empty one is not checked."""
-    parsed, numbers = _parsed(shapes)
-    dims = dict(numbers)
-    for k, (names, array) in enumerate(zip(parsed, arrays, strict=True)):
-        if not names:
-            continue
-        if len(names) != array.ndim:
-            needed = counted(len(names), "dimension")
-            raise ValueError(f"{name}: argument {k} has shape {array.shape}: it must have {needed}")
-        for dimension, size in zip(names, array.shape, strict=True):
-            if dims.setdefault(dimension, size) != size:
-                bind(dims, dimension, size, f"{name}: argument {k}")  # raises
-
-
 class Loop:
     """A function that runs compiled when it is called.
 
@@ -83,9 +61,10 @@ class Loop:
     no bounds. An empty one is not an array, and a loop without shapes is called by other loops only.
     """
 
-    def __init__(self, function: Callable[..., Any], shapes: tuple[str, ...] | None = None, **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any], shapes: Sequence[str] | None = None, **options: Any) -> None:
         self.function: Any = function
-        self.shapes = shapes
+        rules = None if shapes is None else [NumberArray(*shape.split(), kinds="fciubV") for shape in shapes]
+        self.rules = rules  # without dimensions: not an array
         self.options = OPTIONS | options
         self._interpreted = 0.0
         self._checked: list[Any] = []
@@ -93,12 +72,15 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it compiled, on arrays of the shapes that it needs."""
-        if self.shapes is None:
+        if self.rules is None:
             raise TypeError(f"{self.function.__name__} has no shapes: it is called by other loops only")
         # Loops are called thousands of times with the same shapes, small ones in less time than checking these takes.
         given = [getattr(argument, "shape", None) for argument in arguments]
         if given != self._checked:
-            _check_shapes(self.function.__name__, self.shapes, arguments)
+            dims: Dims = {}
+            for k, (rule, argument) in enumerate(zip(self.rules, arguments, strict=True)):
+                if rule.dims:
+                    rule.check(argument, f"{self.function.__name__}: argument {k}", dims, contents=False)
             self._checked = given
         try:
             return self.fast(*arguments)
@@ -322,13 +304,6 @@ def small_products() -> Iterator[None]:
             yield
     finally:
         _threads.reset(token)
-
-
-@contextmanager
-def single_products() -> Iterator[None]:
-    """One thread for each matrix product, and in other threads than this one for ``in_threads`` as well."""
-    with _blas().limit(limits=1):
-        yield
 
 
 @contextmanager

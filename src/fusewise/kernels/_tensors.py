@@ -51,10 +51,6 @@ def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points:
 
 def row_weights(indptr: Array, indices: Array, edges: Array, weight: Array) -> tuple[Array, Array]:
     """The weights w_ij of edges in compressed sparse rows, and d_i = sum_j w_ij."""
-    kernels = triton_kernels(weight.device)
-    if kernels is not None:
-        found: tuple[Array, Array] = kernels.row_weights(indptr, edges, weight)
-        return found
     data = weight.index_select(0, edges)
     ones = weight.new_ones((len(indptr) - 1, 1))
     return data, (_sparse_rows(indptr, indices, data) @ ones)[:, 0]

@@ -15,9 +15,6 @@ from fusewise.kernels._arrays import Array
 #: Largest block that fits in the registers of a program.
 LARGEST_BLOCK = 32
 
-#: Largest block of which a thread holds at most two entries of the lower triangle, so that exchanging them is fast.
-LARGEST_TRIANGLE = 10
-
 #: Most coordinates of points whose differences fit in the registers of a program, for an edge at a time or more.
 LARGEST_POINT = 2048
 
@@ -48,14 +45,6 @@ def edge_squares(points: Array, first: Array, second: Array) -> Array:
     return out
 
 
-def row_weights(indptr: Array, edges: Array, weight: Array) -> tuple[Array, Array]:
-    """The weights of edges in the order of the rows, and their sum in each row."""
-    n = len(indptr) - 1
-    data, degree = weight.new_empty(len(edges)), weight.new_empty(n)
-    _row_weights[(triton.cdiv(n, 32),)](indptr, edges, weight, data, degree, n, rows=32, chunk=16, num_warps=4)
-    return data, degree
-
-
 def block_products(blocks: Array, points: Array) -> Array:
     """G_i u_i for symmetric blocks, a column of theirs at a time."""
     n, r = points.shape
@@ -72,15 +61,9 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     """(G_i + t_i I)^-1 for symmetric positive definite blocks, by Gauss-Jordan elimination in registers."""
     n, r, _ = blocks.shape
     blocks, shift, out = blocks.contiguous(), shift.contiguous(), blocks.new_empty(blocks.shape)
-    if r <= LARGEST_TRIANGLE:
-        size = r * (r + 1) // 2
-        width = max(32, triton.next_power_of_2(size))
-        some = 1024 // (width * blocks.element_size())
-        _inverses[(triton.cdiv(n, some),)](blocks, shift, out, n, r=r, size=size, width=width, some=some, num_warps=1)
-        return out
     width = max(2, triton.next_power_of_2(r))
     some = max(1, 1024 // width**2)
-    _inverses_of_large[(triton.cdiv(n, some),)](blocks, shift, out, n, r=r, width=width, some=some, num_warps=4)
+    _inverses[(triton.cdiv(n, some),)](blocks, shift, out, n, r=r, width=width, some=some, num_warps=4)
     return out
 
 
@@ -153,26 +136,6 @@ def _edge_squares(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _row_weights(  # type: ignore[no-untyped-def]
-    indptr, edges, weight, data, degree, n, rows: tl.constexpr, chunk: tl.constexpr
-):
-    i = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
-    there = i < n
-    at, end = tl.load(indptr + i, mask=there, other=0), tl.load(indptr + i + 1, mask=there, other=0)
-    total = tl.zeros((rows,), weight.dtype.element_ty)
-    done, longest = 0, tl.max(end - at)
-    while done < longest:
-        place = at[:, None] + done + tl.arange(0, chunk)[None, :]
-        left = place < end[:, None]
-        edge = tl.load(edges + place, mask=left, other=0)
-        w = tl.load(weight + edge, mask=left, other=0.0)
-        tl.store(data + place, w, mask=left)
-        total += tl.sum(w, 1)
-        done += chunk
-    tl.store(degree + i, total, mask=there)
-
-
-@triton.jit  # type: ignore[untyped-decorator]
 def _products(  # type: ignore[no-untyped-def]
     blocks, points, out, n, r: tl.constexpr, width: tl.constexpr, some: tl.constexpr
 ):
@@ -190,37 +153,6 @@ def _products(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _inverses(  # type: ignore[no-untyped-def]
-    blocks, shift, out, n, r: tl.constexpr, size: tl.constexpr, width: tl.constexpr, some: tl.constexpr
-):
-    """Sweep the pivots in turn; each entry (a, b) of a lower triangle fetches (a, p), (b, p) and (p, p)."""
-    i = tl.program_id(0).to(tl.int64) * some + tl.arange(0, some)
-    entry = tl.arange(0, width)
-    a = ((tl.sqrt(8.0 * entry + 1.0) - 1.0) / 2).to(tl.int32)  # rounded, possibly the wrong way
-    a = tl.where(a * (a + 1) // 2 > entry, a - 1, a)
-    a = tl.where((a + 1) * (a + 2) // 2 <= entry, a + 1, a)
-    b = entry - a * (a + 1) // 2
-    a, b = tl.minimum(a, r - 1), tl.minimum(b, r - 1)
-    known = (i < n)[:, None] & (entry < size)[None, :]
-    block = i[:, None] * r * r
-    t = tl.load(shift + i, mask=i < n, other=1.0)
-    system = tl.load(blocks + block + (a * r + b)[None, :], mask=known, other=0.0)
-    system += tl.where((a == b)[None, :], t[:, None], 0.0)
-    for p in range(r):
-        high, low = tl.maximum(a, p), tl.minimum(a, p)
-        one = tl.gather(system, tl.broadcast_to((high * (high + 1) // 2 + low)[None, :], (some, width)), 1)
-        high, low = tl.maximum(b, p), tl.minimum(b, p)
-        other = tl.gather(system, tl.broadcast_to((high * (high + 1) // 2 + low)[None, :], (some, width)), 1)
-        pivot = tl.gather(system, tl.broadcast_to((0 * a + p * (p + 3) // 2)[None, :], (some, width)), 1)
-        scale = 1 / pivot
-        in_row, in_column = (a == p)[None, :], (b == p)[None, :]
-        swept = tl.where(in_row | in_column, system * scale, system - one * (other * scale))
-        system = tl.where(in_row & in_column, -scale, swept)
-    tl.store(out + block + (a * r + b)[None, :], -system, mask=known)
-    tl.store(out + block + (b * r + a)[None, :], -system, mask=known)
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _inverses_of_large(  # type: ignore[no-untyped-def]
     blocks, shift, out, n, r: tl.constexpr, width: tl.constexpr, some: tl.constexpr
 ):
     i = tl.program_id(0).to(tl.int64) * some + tl.arange(0, some)

@@ -137,7 +137,7 @@ def report(outcomes: Outcomes) -> StudyResult:
             [[str(m), *(f"{v:.2g}" for v in values)] for m, values in uniform.items()],
         ),
     ]
-    return StudyResult([_draw_bounds(), _draw_failures(noiseless, uniform)], claims, tables)
+    return StudyResult([_draw_bounds()], claims, tables)
 
 
 def _pair_claim() -> Claim:
@@ -258,46 +258,10 @@ def _draw_bounds() -> Picture:
     caption = (
         "Theoretical guarantees; P = 50 and mu0 = 1.5 except in (a). (a) to (c): the paper's bounds for one pair of "
         "points. (d), (e): the paper's lower bound on the probability of success, which is not valid in general (see "
-        "the next picture), and its approximation, drawn where its condition holds. (f): our bound, which assumes no "
+        "the tables), and its approximation, drawn where its condition holds. (f): our bound, which assumes no "
         "independence."
     )
     return Picture("fig4.svg", figure, caption)
-
-
-def _draw_failures(noiseless: dict[int, Any], uniform: dict[int, Any]) -> Picture:
-    """Bounds and simulated failure by cluster size."""
-    paper, formula, simulated, ours = np.transpose(list(noiseless.values()))
-    eta1, failed = np.transpose(list(uniform.values()))
-    left = [
-        ("our bound: at most", "s--", COLOURS[2], ours),
-        ("formula: at least", "-", COLOURS[0], formula),
-        ("simulated", "o", COLOURS[0], simulated),
-        (r"paper, $\eta_0$: at most", "^-", COLOURS[5], paper),
-    ]
-    right = [
-        ("limit, 3/4", "-", COLOURS[0], np.full(len(uniform), 0.75)),
-        ("simulated", "o", COLOURS[0], failed),
-        (r"paper, $\eta_1$: at most", "^-", COLOURS[5], eta1),
-    ]
-    titles = ("Theorem 2.4: 10 of 20 features, $p_0 = 0.5$", r"Theorem 2.7: one feature, $\kappa' = 1$")
-    with canvas(1, 2, 9.6, 3.4, sharey=True) as (figure, axes):
-        for key, panel, title, sizes, curves in zip(
-            "ab", axes[0], titles, (list(noiseless), list(uniform)), (left, right), strict=True
-        ):
-            for label, style, colour, values in curves:
-                panel.plot(sizes, values, style, color=colour, label=label, markersize=5)
-            letter(panel, key, title, xscale="log", xlabel="points per cluster, $M$", ylim=(-0.03, 1.05))
-            panel.set_xticks(sizes, [str(m) for m in sizes])
-            panel.minorticks_off()
-            panel.legend(loc="center left", bbox_to_anchor=(0.0, 0.6))
-        axes[0, 0].set_ylabel("probability of failure")
-    caption = (
-        "Counterexamples to Theorems 2.4 and 2.7: with more points per cluster the paper's upper bound on the "
-        "probability of failure tends to 0, the probability itself does not. (a) Clusters of identical points that "
-        "differ in 10 of 20 features, half of the entries observed. (b) Uniform clusters in one feature, nothing "
-        "missing."
-    )
-    return Picture("fig4-counterexamples.svg", figure, caption)
 
 
 STUDY = Study(

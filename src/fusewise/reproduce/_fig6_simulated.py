@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.estimators import FusionClustering
 from fusewise.fusion import H1, Box, Solution, fuse, fusion_path
-from fusewise.reproduce._drawing import TRIANGLE, canvas, draw_map, letter, mapped, triangle_centers
+from fusewise.reproduce._drawing import TRIANGLE, canvas, draw_maps, letter, mapped, triangle_centers
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 from fusewise.views import COLOURS
 
@@ -221,17 +221,11 @@ def _curves(outcomes: Outcomes) -> Picture:
 
 def _maps(outcomes: Outcomes, case: Case) -> Picture:
     (reading, dataset), fractions = case, outcomes.values("p0")
-    width, height = 1.45 * len(fractions) + 0.9, 1.45 * len(SCHEMES) + 0.4
-    with canvas(len(SCHEMES), len(fractions), width, height, tight=True, sharex=True, sharey=True) as (figure, axes):
-        for row, name in zip(axes, SCHEMES, strict=True):
-            for panel, p0 in zip(row, fractions, strict=True):
-                result = outcomes.one(reading=reading, dataset=dataset, scheme=name, p0=p0)
-                draw_map(panel, result)
-                count, ari = int(result["n_clusters"]), max(0.0, float(result["ari"]))
-                panel.set_title(f"{count} group{'s' if count > 1 else ''}, ARI {ari:.2f}", fontsize=7, pad=2)
-            row[0].set_ylabel(name.replace(", ", ",\n").replace("distances", "dist."), fontsize=8)
-        for panel, p0 in zip(axes[-1], fractions, strict=True):
-            panel.set_xlabel(f"$p_0 = {p0:g}$")
+    settings = {"reading": reading, "dataset": dataset}
+    maps = [[outcomes.one(scheme=name, p0=p0, **settings) for p0 in fractions] for name in SCHEMES]
+    rows = [name.replace(", ", ",\n").replace("distances", "dist.") for name in SCHEMES]
+    columns = [f"$p_0 = {p0:g}$" for p0 in fractions]
+    figure = draw_maps(maps, rows, columns, 1.45 * len(columns) + 0.9, 1.45 * len(rows) + 0.4)
     caption = (
         f"{_named(case)}: two principal components. Points (coloured by true cluster) are "
         "joined to their centres (black). Rows: methods; columns: fraction of the entries observed."

@@ -10,7 +10,7 @@ import numpy as np
 from fusewise.datasets import hide_entries, load_wine_subset
 from fusewise.estimators import FusionClustering
 from fusewise.fusion import H1, fusion_path
-from fusewise.reproduce._drawing import canvas, draw_map, mapped
+from fusewise.reproduce._drawing import draw_maps, mapped
 from fusewise.reproduce._study import Claim, Outcomes, Picture, Study, StudyResult, StudyTable, Trial, verdict
 
 #: sigma = 0.06 and lambda = 0.02 ... 0.1 of the MATLAB code that the authors published act on mean squared distances of
@@ -67,15 +67,8 @@ def _decline_claim(means: dict[str, list[float]]) -> Claim:
 
 def _maps(outcomes: Outcomes) -> Picture:
     drawn = (0.0, 0.1, 0.3, 0.5)
-    with canvas(2, len(drawn), 9.6, 4.4, sharex=True, sharey=True) as (figure, axes):
-        for row, (method, title) in zip(axes, METHODS.items(), strict=True):
-            for panel, fraction in zip(row, drawn, strict=True):
-                result = outcomes.one(method=method, fraction=fraction)
-                draw_map(panel, result)
-                panel.set_title(f"{int(result['n_clusters'])} groups, ARI {float(result['ari']):.2f}", fontsize=8.5)
-            row[0].set_ylabel(title)
-        for panel, fraction in zip(axes[1], drawn, strict=True):
-            panel.set_xlabel(f"{fraction:.0%} hidden")
+    maps = [[outcomes.one(method=method, fraction=fraction) for fraction in drawn] for method in METHODS]
+    figure = draw_maps(maps, list(METHODS.values()), [f"{fraction:.0%} hidden" for fraction in drawn], 9.6, 4.4)
     caption = (
         "Wine: 120 wines, 13 features, two principal components; colours are the cultivars, black the centres. Top: "
         "the published settings. Bottom: our default."

@@ -97,17 +97,13 @@ def reproduce(
             if len(results) == len(trials):
                 sections[name] = Section(study, study.report(Outcomes(trials, results)), size)
                 break
-    _write(out, sections)
-    return {name: section.found for name, section in sections.items() if name in figures}
-
-
-def _write(out: Path, sections: Mapping[str, Section]) -> None:
-    """Write pictures, numbers, and last of all the page."""
-    images = {}
-    for section in sections.values():
-        for picture in section.found.pictures:
-            images[picture.file] = encode(picture.figure, Path(picture.file).suffix[1:])
-            write_whole(out / picture.file, images[picture.file])
+    images = {
+        picture.file: encode(picture.figure, Path(picture.file).suffix[1:])
+        for section in sections.values()
+        for picture in section.found.pictures
+    }
+    for file, content in images.items():
+        write_whole(out / file, content)
     numbers = {
         name: {
             "claims": [asdict(claim) for claim in section.found.claims],
@@ -119,27 +115,29 @@ def _write(out: Path, sections: Mapping[str, Section]) -> None:
     }
     write_whole(out / NUMBERS, finite_json(numbers, indent=1).encode())
     write_whole(out / PAGE, render(list(sections.values()), images).encode())
+    return {name: section.found for name, section in sections.items() if name in figures}
 
 
 def render(sections: Sequence[Section], images: Mapping[str, bytes]) -> str:
     """The page as HTML; `images` are the contents of the picture files."""
-    folder = files("fusewise.reproduce")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    folder, kinds = files("fusewise.reproduce"), {".svg": "svg+xml", ".png": "png"}
+    template = jinja2.Template(
+        folder.joinpath("page.html").read_text("utf-8"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     claims = [claim.verdict for section in sections for claim in section.found.claims]
-    page = environment.from_string(folder.joinpath("page.html").read_text("utf-8")).render(
+    page: str = template.render(
         sections=sections,
         counts={verdict: claims.count(verdict) for verdict in MARKS},
         marks=MARKS,
-        sources={name: _source(name, content) for name, content in images.items()},
+        sources={
+            name: f"data:image/{kinds[Path(name).suffix]};base64,{base64.b64encode(content).decode()}"
+            for name, content in images.items()
+        },
         version=fusewise.__version__,
         style=Markup(folder.joinpath("page.css").read_text("utf-8")),
     )
-    return str(page)
-
-
-def _source(name: str, content: bytes) -> str:
-    """A picture as an address that holds it."""
-    kind = "svg+xml" if name.endswith(".svg") else "png"
-    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+    return page

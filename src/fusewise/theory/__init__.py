@@ -16,7 +16,7 @@ from fusewise.theory._bounds import (
     sharp_beta1,
     uniform_beta0,
 )
-from fusewise.theory._compositions import eta0, eta0_approx, eta0_approx_valid, eta1
+from fusewise.theory._compositions import eta0, eta0_approx, eta1
 from fusewise.theory._failure import blind_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry, coherence
 from fusewise.theory._promises import Promise, promise, required_sampling, success_probability, why_no_guarantee
@@ -31,7 +31,6 @@ __all__ = [
     "delta0",
     "eta0",
     "eta0_approx",
-    "eta0_approx_valid",
     "eta1",
     "gamma0",
     "promise",

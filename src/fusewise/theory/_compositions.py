@@ -141,23 +141,14 @@ def eta1(beta1: ArrayLike, M: ArrayLike, K: ArrayLike, *, log: bool = False) -> 
     return eta0(beta1, M, K, log=log)
 
 
-def eta0_approx_valid(beta0: ArrayLike, M: ArrayLike) -> NDArray[np.bool_]:
-    r"""log beta0 <= 1/(M-1) + 2/(M-2) log(1/(M-1)): where `eta0_approx` bounds eta0 for K = 2.
+def eta0_approx(beta0: ArrayLike, M: ArrayLike) -> Floats:
+    r"""eta0_approx = M^3 beta0^(M-1), an upper bound of eta0 for two clusters.
 
-    For M = 2 the sum has one term and the bound always holds.
+    Returns nan where log beta0 > 1/(M-1) + 2/(M-2) log(1/(M-1)), because there it bounds nothing. For M = 2 the sum has
+    one term and the bound always holds.
     """
     beta0, M = check.real("beta0", beta0, 0, 1), check.whole("M", M, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         limit = np.where(M > 2, 1 / (M - 1) - 2 / (M - 2) * np.log(M - 1), np.inf)
-        return np.asarray(np.log(beta0) <= limit)
-
-
-def eta0_approx(beta0: ArrayLike, M: ArrayLike) -> Floats:
-    r"""eta0_approx = M^3 beta0^(M-1), an upper bound of eta0 for two clusters.
-
-    Returns nan where its condition (`eta0_approx_valid`) fails, because there it bounds nothing.
-    """
-    beta0, M = check.real("beta0", beta0, 0, 1), check.whole("M", M, 2)
-    with np.errstate(divide="ignore"):
         value = np.exp(3 * np.log(M) + (M - 1) * np.log(beta0))
-    return check.unwrap(np.where(eta0_approx_valid(beta0, M), value, np.nan))
+        return check.unwrap(np.where(np.log(beta0) <= limit, value, np.nan))
