@@ -28,7 +28,7 @@ def edges(pairs):
 @pytest.mark.parametrize("k", [1, 3, 7])
 @pytest.mark.parametrize("block", [2**19, 50])
 def test_each_point_is_joined_with_its_nearest(table, k, block, monkeypatch):
-    monkeypatch.setattr(distances.row_blocks, "__defaults__", (block,))
+    monkeypatch.setattr(distances.row_blocks, "__defaults__", (block, None))
     s = partial_squared_distances(table)
     expected = set()
     for i in range(N):

@@ -31,7 +31,6 @@ from fusewise.observations import (
     SparseEntries,
     Table,
     check_fits,
-    reduce_blocks,
     warn_of_blanks,
 )
 from fusewise.progress import shown
@@ -280,7 +279,7 @@ def _label_remotely(table: DaskTable, choice: Choice, outliers: bool) -> Cluster
     none = np.zeros(0), np.zeros(0, np.intp)
     while True:
         result = ClusteringResult(choice, *none, table.n_seen, outliers)
-        sizes, tails = reduce_blocks(partial(_row_counts, labeller=result.labeller), _sums, table)
+        sizes, tails = table.reduce(partial(_row_counts, labeller=result.labeller), _sums)
         kept = np.flatnonzero(sizes) if sizes.any() else np.array([choice.clusters.shares.argmax()])
         if len(kept) == choice.n_clusters:
             some = np.flatnonzero(tails)

@@ -30,7 +30,7 @@ from fusewise.observations._entries import (
     SparseEntries,
     Table,
     each_block,
-    reduce_blocks,
+    row_blocks,
     varying_columns,
     wide,
 )

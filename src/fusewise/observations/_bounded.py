@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Index, Mask, Real, Values, column_moments
+from fusewise.kernels import Mask, Real, Values
 from fusewise.observations._entries import Entries
 from fusewise.support import NumberArray
 
@@ -25,6 +25,7 @@ class BoundedEntries(Entries):
     low: Real  # N x P, -inf where there is no lower bound
     high: Real  # N x P, inf where there is no upper bound
 
+    _arrays: ClassVar = (*Entries._arrays, "low", "high")
     _rules: ClassVar = Entries._rules | {
         "low": NumberArray("N", "P", finite=False),
         "high": NumberArray("N", "P", finite=False),
@@ -59,20 +60,14 @@ class BoundedEntries(Entries):
     def is_constant(self) -> Mask:
         return np.where(self.inexact, self.column_variances == 0, super().is_constant)
 
-    def moments(self, counts: Index | None = None) -> tuple[Real, Real]:
-        often = np.ones(self.shape[0]) if counts is None else counts.astype(float)
-        variances = np.zeros(self.shape) if self.variances is None else self.variances
-        return column_moments(self.values, self.known, variances, often, self.low, self.high)
+    @property
+    def _bounds(self) -> tuple[Real, Real]:  # type: ignore[override]
+        return self.low, self.high
 
-    def take(self, rows: npt.NDArray[Any] | slice) -> BoundedEntries:
-        variances = None if self.variances is None else self.variances[rows]
-        low, high = self.low[rows], self.high[rows]
-        return replace(self, values=self.values[rows], mask=self.mask[rows], variances=variances, low=low, high=high)
-
-    def only(self, kept: Mask) -> BoundedEntries:
-        some = super().only(kept)
-        low, high = np.where(kept, self.low, -np.inf), np.where(kept, self.high, np.inf)
-        return replace(self, values=some.values, mask=some.mask, variances=some.variances, low=low, high=high)
+    def only(self, kept: Mask) -> Self:
+        return replace(
+            super().only(kept), low=np.where(kept, self.low, -np.inf), high=np.where(kept, self.high, np.inf)
+        )
 
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> BoundedEntries:
         found = super().standardised(columns, scale, middle)
@@ -87,20 +82,12 @@ class BoundedEntries(Entries):
 def stacked(parts: Sequence[Entries]) -> Entries:
     """The rows of one or more tables with the same columns, one after another, with what is known of them."""
 
-    def together(name: str, otherwise: float) -> Real:
-        found = (getattr(part, name, None) for part in parts)
-        return np.concatenate(
-            [np.full(part.shape, otherwise) if each is None else each for part, each in zip(parts, found, strict=True)]
-        )
+    def together(name: str, otherwise: float = 0.0) -> Any:
+        found = [(part, getattr(part, name, None)) for part in parts]
+        return np.concatenate([np.full(part.shape, otherwise) if each is None else each for part, each in found])
 
-    first, exact = parts[0], all(part.variances is None for part in parts)
-    rows = replace(
-        first.exact if isinstance(first, BoundedEntries) else first,
-        values=np.concatenate([part.values for part in parts]),
-        mask=np.concatenate([part.mask for part in parts]),
-        variances=None if exact else together("variances", 0.0),
-    )
+    variances = None if all(part.variances is None for part in parts) else together("variances")
+    known: Any = together("values"), together("mask"), parts[0].feature_names, parts[0].weights, variances
     if not any(isinstance(part, BoundedEntries) for part in parts):
-        return rows
-    ends = {"low": together("low", -np.inf), "high": together("high", np.inf)}
-    return BoundedEntries(rows.values, rows.mask, rows.feature_names, rows.weights, rows.variances, **ends)
+        return Entries(*known)
+    return BoundedEntries(*known, low=together("low", -np.inf), high=together("high", np.inf))

@@ -15,7 +15,7 @@ import numpy as np
 
 from fusewise.kernels import Index, one_thread
 from fusewise.observations._checks import check_size, is_dask
-from fusewise.observations._entries import Entries, InMemory, reduce_blocks
+from fusewise.observations._entries import Entries, InMemory
 from fusewise.observations._streamed import ColumnMoments, SummarisedTable
 from fusewise.support import InputError, NumberArray
 
@@ -239,7 +239,6 @@ class DaskTable(SummarisedTable):
         return self._selected(rows, partial(self._sent, lengths=self.seen, among_seen=True))
 
     def reduce(self, summarise: Callable[[InMemory, int], T], merge: Callable[[T, T], T]) -> T:
-        """Summarise the blocks where they are, and merge the summaries in a tree (see ``reduce_blocks``)."""
         begins = np.cumsum(self.lengths) - self.lengths
         return merged(self._there.each(_summary, summarise, merge, begins), merge)
 
@@ -280,7 +279,7 @@ def _summary(block: Block, number: int, summarise: Any, merge: Any, begins: Inde
     rows, begin = block.entries, int(begins[number])
     if not rows.shape[0]:
         return None
-    return reduce_blocks(lambda part, at: summarise(part, begin + at), merge, rows)
+    return rows.reduce(lambda part, at: summarise(part, begin + at), merge)
 
 
 def _refuse(what: str) -> NoReturn:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations._bounded import BoundedEntries, stacked
 from fusewise.observations._checks import check_fits, refuse_infinite
-from fusewise.observations._entries import Entries, Table, wide
+from fusewise.observations._entries import Entries, Table, row_blocks, wide
 from fusewise.support import (
     Dims,
     InputError,
@@ -158,10 +158,7 @@ class ArrayBlocks:
 
     def blocks(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks."""
-        n, p = self.shape
-        step = max(1, READ_ENTRIES // max(p, 1))
-        for begin in range(0, n, step):
-            rows = slice(begin, begin + step)
+        for rows in row_blocks(*self.shape, READ_ENTRIES):
             yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Labels, Mask, Real, Values
-from fusewise.observations._entries import InMemory, Table, reduce_blocks
+from fusewise.observations._entries import InMemory, Table
 from fusewise.support import NumberArray, Record
 
 
@@ -106,7 +106,7 @@ class ValueRanges(Record):
         A column has a grid if all of its values differ by multiples of a step: a step so large that this is no
         accident of rounding, and seen in at least three different values, or in two that are repeated.
         """
-        columns = reduce_blocks(_columns_of, _merged, table)
+        columns = table.reduce(_columns_of, _merged)
         return cls(
             *(np.array([getattr(known, name) for known in columns]) for name in ("low", "high", "step", "closed"))
         )

@@ -49,14 +49,13 @@ from fusewise.kernels import (
     torch_device,
     total,
 )
-from fusewise.observations import Entries
+from fusewise.observations import Entries, row_blocks
 from fusewise.pairs._distances import (
     PairPenalty,
     PairWeights,
     partial_squared_distances,
     partial_squared_distances_between,
     real_view,
-    row_blocks,
 )
 from fusewise.support import InputError
 

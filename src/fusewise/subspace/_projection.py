@@ -27,7 +27,7 @@ from fusewise.kernels import (
     squares_of,
     to_host,
 )
-from fusewise.observations import Entries, InMemory, wide
+from fusewise.observations import Entries, InMemory, row_blocks, wide
 from fusewise.support import Maybe, Number, NumberArray, Record, Several
 
 #: Floats in a block of rows (32 MB, within the last-level cache of a server), and rows in it: a block for each core.
@@ -43,8 +43,7 @@ def row_slices(table: InMemory, width: int) -> list[slice]:
     """Slices that divide the rows into blocks, with `width` floats of work space per row besides its entries."""
     n, p = table.shape
     most = max(BLOCK_ROWS, 2 * p)  # of a sparse table, sums for every column would cost more than a block's rows
-    step = min(max(1, BLOCK_ENTRIES // (width + 2 * (table.n_stored // max(n, 1) + 1))), most)
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    return row_blocks(n, width + 2 * (table.n_stored // max(n, 1) + 1), BLOCK_ENTRIES, most)
 
 
 def block(table: InMemory, rows: slice, noise: Values | float) -> tuple[Any, Any]:
