@@ -243,8 +243,9 @@ class Entries(Table, Record):
         return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> Self:
-        held: dict[str, Any] = {name: getattr(self, name) for name in self._arrays}
-        return replace(self, **{name: each if each is None else each[rows] for name, each in held.items()})
+        held = {name: getattr(self, name) for name in self._arrays}
+        some: dict[str, Any] = {name: each if each is None else each[rows] for name, each in held.items()}
+        return replace(self, **some)
 
     def only(self, kept: Mask) -> Self:
         """The table without what is known of entries where a mask is False."""
