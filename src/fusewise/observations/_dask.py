@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
@@ -80,23 +80,19 @@ class DaskBlocks:
 
     @property
     def _ends(self) -> tuple[Any, ...]:
-        """Where blocks end, as far as Dask knows."""
         ends: tuple[Any, ...] = self.collection.divisions if self.is_frame else self.collection.chunks[0]
         return ends
 
     @property
     def is_frame(self) -> bool:
-        """Whether the blocks are frames."""
         return hasattr(self.collection, "columns")
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks."""
         return int(self.collection.npartitions if self.is_frame else self.collection.numblocks[0])
 
     @property
     def header(self) -> Any:
-        """The columns without their rows."""
         return self.collection._meta if self.is_frame else np.empty((0, self.collection.shape[1]))
 
     def each(self, function: Callable[..., Any], *given: Any) -> list[Any]:
@@ -132,7 +128,8 @@ class DaskBlocks:
         """The task of a block, which is sent once; and the collections whose blocks come with the rows."""
         beside = {name: each for name, each in self.half.items() if is_dask(each)}
         columns = {name: each for name, each in self.half.items() if name not in beside}
-        return _sent(_Task(function, self.n_blocks, given, self.read, columns, tuple(beside))), list(beside.values())
+        told = {"given": given, "read": self.read, "columns": columns, "names": tuple(beside)}
+        return _sent(partial(_on_block, function=function, n_blocks=self.n_blocks, **told)), list(beside.values())
 
 
 def compute(tasks: Sequence[Any]) -> tuple[Any, ...]:
@@ -143,7 +140,7 @@ def compute(tasks: Sequence[Any]) -> tuple[Any, ...]:
 
 def merged(tasks: Sequence[Any], merge: Callable[[T, T], T]) -> T:
     """Merge summaries that are not yet computed, in a tree, in their order; None is the summary of nothing."""
-    join = dask_library().delayed(_Joining(merge), pure=False, traverse=False)
+    join = _sent(partial(_joined, merge=merge))
     level = list(tasks)
     while len(level) > 1:
         level = [join(level[k : k + BRANCHES]) for k in range(0, len(level), BRANCHES)]
@@ -165,43 +162,40 @@ def dask_library() -> Any:
     return dask
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """A function of a block; errors name the block."""
+def _on_block(
+    rows: Any,
+    beside: Sequence[Any],
+    number: int,
+    *,
+    function: Callable[..., Any],
+    n_blocks: int,
+    given: tuple[Any, ...],
+    read: Any,
+    columns: dict[str, Any],
+    names: tuple[str, ...],
+) -> Any:
+    """A function of a block; errors name the block.
 
-    function: Callable[..., Any]
-    n_blocks: int
-    given: tuple[Any, ...]
-    read: Any
-    columns: dict[str, Any]  # what is known of entries by columns
-    names: tuple[str, ...]  # of what comes with each block
-
-    def __call__(self, rows: Any, beside: Sequence[Any], number: int) -> Any:
-        half = self.columns | dict(zip(self.names, beside, strict=True))
-        try:
-            with one_thread():
-                return self.function(Block(rows, half, self.read), number, *self.given)
-        except Exception as error:
-            raise BlockError(f"block {number} of {self.n_blocks}, from 0: {error}") from error
-
-
-@dataclass(frozen=True, eq=False)
-class _Joining:
-    merge: Callable[[Any, Any], Any]
-
-    def __call__(self, summaries: Sequence[Any]) -> Any:
-        found = None
-        for one in summaries:
-            found = one if found is None else found if one is None else self.merge(found, one)
-        return found
+    `columns` is what is known of entries by columns, `names` are those of what comes with each block.
+    """
+    half = columns | dict(zip(names, beside, strict=True))
+    try:
+        with one_thread():
+            return function(Block(rows, half, read), number, *given)
+    except Exception as error:
+        raise BlockError(f"block {number} of {n_blocks}, from 0: {error}") from error
 
 
-def _of_chunk(rows: Any, *beside: Any, task: _Task | None = None, block_id: tuple[int, ...] | None = None) -> Any:
-    assert task is not None
+def _joined(summaries: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+    some = [one for one in summaries if one is not None]
+    return reduce(merge, some) if some else None
+
+
+def _of_chunk(rows: Any, *beside: Any, task: Any = None, block_id: tuple[int, ...] | None = None) -> Any:
     return task(rows, beside, 0 if block_id is None else block_id[0])
 
 
-def _of_partition(rows: Any, task: _Task, *beside: Any, partition_info: dict[str, Any] | None = None) -> Any:
+def _of_partition(rows: Any, task: Any, *beside: Any, partition_info: dict[str, Any] | None = None) -> Any:
     return task(rows, beside, 0 if partition_info is None else partition_info["number"])
 
 
@@ -227,15 +221,12 @@ class DaskTable(SummarisedTable):
 
     @property
     def row_counts(self) -> Index:
-        """Raise TypeError: there would be a number for each row."""
         return _refuse("the number of observed entries of each row")
 
     def take(self, rows: Index) -> Entries:
-        """Select rows; each block sends its own."""
         return self._selected(rows, partial(self._sent, lengths=self.lengths, among_seen=False))
 
     def take_seen(self, rows: Index) -> Entries:
-        """Select rows, numbered among those with observed entries; each block sends its own."""
         return self._selected(rows, partial(self._sent, lengths=self.seen, among_seen=True))
 
     def reduce(self, summarise: Callable[[InMemory, int], T], merge: Callable[[T, T], T]) -> T:
@@ -243,11 +234,9 @@ class DaskTable(SummarisedTable):
         return merged(self._there.each(_summary, summarise, merge, begins), merge)
 
     def parts(self) -> Iterator[InMemory]:
-        """Raise TypeError: blocks stay where they are."""
         return _refuse("the rows")
 
     def dense(self) -> Entries:
-        """Raise TypeError: the rows stay where they are."""
         return _refuse("the rows")
 
     def _sent(self, rows: Index, lengths: Index, among_seen: bool) -> Sequence[Entries]:

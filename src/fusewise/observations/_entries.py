@@ -386,6 +386,10 @@ class SparseEntries(Table, Record):
         return self._alike(np.ones(self.n_stored, self.rows.real.dtype))
 
     @property
+    def known(self) -> Any:
+        return self.seen
+
+    @property
     def inexact(self) -> Mask:
         return np.zeros(self.shape[1], bool)
 

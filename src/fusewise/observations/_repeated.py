@@ -33,7 +33,6 @@ class RepeatedRows(Table):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(sum of the counts, P)."""
         return int(self._ends[-1]), self.table.shape[1]
 
     @property
@@ -50,8 +49,7 @@ class RepeatedRows(Table):
 
     @cached_property
     def column_counts(self) -> Index:
-        known = ((part.known if isinstance(part, Entries) else part.seen, weights) for part, weights in self._parts())
-        return np.asarray(np.rint(sum(part.T @ weights for part, weights in known)), np.intp)
+        return np.asarray(np.rint(sum(part.known.T @ weights for part, weights in self._parts())), np.intp)
 
     @property
     def inexact(self) -> Mask:
@@ -81,14 +79,12 @@ class RepeatedRows(Table):
             return self._moments[1]
         p = self.shape[1]
         centred = ((part.standardised(np.arange(p), np.ones(p), self.column_means), w) for part, w in self._parts())
-        return np.asarray(
-            sum(part.squares.T @ weights for part, weights in centred) / np.maximum(self.column_counts, 1)
-        )
+        squares = sum(part.squares.T @ weights for part, weights in centred)
+        return np.asarray(squares / np.maximum(self.column_counts, 1))
 
     @property
     def n_stored(self) -> int:
-        n = self.table.shape[0]
-        return self.table.n_stored * self.shape[0] // max(n, 1)
+        return self.table.n_stored * self.shape[0] // max(self.table.shape[0], 1)
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:

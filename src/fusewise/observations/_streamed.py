@@ -150,14 +150,12 @@ class ArrayBlocks:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         if len(self.array.shape) != 2:
             raise InputError(f"Expected 2D array, got {len(self.array.shape)}D array instead: one row per point")
         n, p = self.array.shape
         return n, p
 
     def blocks(self) -> Iterator[Entries]:
-        """Iterate over the rows in order, in blocks."""
         for rows in row_blocks(*self.shape, READ_ENTRIES):
             yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
 
@@ -186,7 +184,6 @@ class ParquetBlocks:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         return _parquet().ParquetFile(self.path).metadata.num_rows, len(self.names)
 
     def blocks(self) -> Iterator[Entries]:
@@ -195,10 +192,8 @@ class ParquetBlocks:
         single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's name for float32
         with _parquet().ParquetFile(self.path) as file:
             for batch in file.iter_batches(max(1, READ_ENTRIES // max(len(names), 1)), columns=names):
-                values = np.empty((len(batch), len(names)), np.float32 if single else np.float64)
-                for j, name in enumerate(names):
-                    values[:, j] = self._numbers(batch, name)
-                yield _entries(values, None, tuple(names))
+                columns = [self._numbers(batch, name) for name in names]
+                yield _entries(np.column_stack(columns).astype(np.float32 if single else float), None, tuple(names))
 
     def _numbers(self, batch: Any, name: str) -> Values:
         """A column as floats, NaN where null."""
@@ -328,18 +323,16 @@ class StreamedEntries(SummarisedTable):
     def of(cls, source: RowBlocks) -> StreamedEntries:
         """Compute the statistics in one pass, adding up those of each block (Chan, Golub and LeVeque, 1979)."""
         row_counts: list[Index] = []
-        names, moments = None, None
+        moments = None
         for block in source.blocks():
             refuse_infinite(block.values, block.mask, block.feature_names, sum(map(len, row_counts)))
             own = ColumnMoments.of(block)
             moments = own if moments is None else moments.merged(own)
-            names = block.feature_names
             row_counts.append(block.row_counts)
         assert moments is not None, "a table on disk has at least one block of rows"
-        return cls._with_moments(source, moments, names, row_counts=np.concatenate(row_counts))
+        return cls._with_moments(source, moments, block.feature_names, row_counts=np.concatenate(row_counts))
 
     def parts(self) -> Iterator[Entries]:
-        """Iterate over the rows in order, in blocks."""
         yield from self._there.blocks()
 
     def take(self, rows: Index) -> Entries:
@@ -357,5 +350,4 @@ class StreamedEntries(SummarisedTable):
         return self._selected(rows, pieces)
 
     def dense(self) -> Entries:
-        """Read all rows; raises MemoryError if they do not fit."""
         return self.take(np.arange(self.shape[0]))
