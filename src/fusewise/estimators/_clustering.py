@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Alternative, Choice, Hints, LevelBlock, Stability
+from fusewise.automatic import Alternative, Choice, LevelBlock, Stability
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
 from fusewise.estimators._comparison import ClusterComparison, compare
 from fusewise.estimators._explanation import Explanation, explanations
@@ -268,9 +268,6 @@ class FusionClustering(ClusteringEstimator):
     def _weights(self) -> Real | None:
         return read_weights(self.feature_weights, self._names, self.encoder_)
 
-    def _counting(self, table: Any) -> Any:
-        return counting(table, self._weights)
-
     def _keep(self, table: Table, result: ClusteringResult | None) -> Self:
         """Store the result of a fit in place of an earlier one."""
         for name in ("_stream", "_others", "stability_", "matching_", "cluster_names_"):
@@ -355,7 +352,7 @@ class FusionClustering(ClusteringEstimator):
         if "_stream" in held and held["_result"] is None:
             block: Table = self.observations_
             found = cluster(self._stream.table(block.feature_names), **self._settings())
-            self._result = found.of(self._counting(block))
+            self._result = found.of(counting(block, self._weights))
 
     # Results of the fit
 
@@ -401,7 +398,7 @@ class FusionClustering(ClusteringEstimator):
         """Probability of each cluster for each row, N x K."""
         shares = self._of_rows("probabilities")
         if shares is None:  # they were too many to be computed unasked
-            shares = self._found.probabilities(self._counting(self.observations_), self._hints)
+            shares = self._found.probabilities(counting(self.observations_, self._weights))
             self._result = replace(self._found, posterior=shares)
         return shares
 
@@ -413,7 +410,7 @@ class FusionClustering(ClusteringEstimator):
             raise AttributeError(
                 "fused_ has the size of the table and is not computed for Dask: use cluster_centers_ and labels_"
             )
-        return result.fused(self._counting(self.observations_))
+        return result.fused(counting(self.observations_, self._weights))
 
     @property
     def n_clusters_(self) -> int:
@@ -455,10 +452,6 @@ class FusionClustering(ClusteringEstimator):
         return not self.path_.interrupted
 
     @property
-    def _hints(self) -> Hints:
-        return self._found.hints
-
-    @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
 
@@ -467,7 +460,7 @@ class FusionClustering(ClusteringEstimator):
     def _new_rows(self, X: Any, y: Any = None, **half: Any) -> Table:
         """Read rows for the fitted model, with the errors and bounds of their entries."""
         check_is_fitted(self)
-        table: Table = self._counting(self._read(X, y, reset=False, **half))
+        table: Table = counting(self._read(X, y, reset=False, **half), self._weights)
         if isinstance(table, Entries):
             features = None if self.encoder_ is None else self.encoder_.features
             refuse_inexact(table, self._found.choice.two_valued, features)
@@ -478,7 +471,7 @@ class FusionClustering(ClusteringEstimator):
         half = given_of(error=error, lower=lower, upper=upper)
         if is_dask(X):
             check_is_fitted(self)
-            return self._lazy(what, self._counting(source_of(self, X, half, self._found.choice.two_valued)))
+            return self._lazy(what, counting(source_of(self, X, half, self._found.choice.two_valued), self._weights))
         table = self._new_rows(X, **half)
         if what == "labels":
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
@@ -657,13 +650,8 @@ class FusionClustering(ClusteringEstimator):
         """The table that the model was fitted to."""
         if "_stream" in vars(self):
             raise InputError("the model has learnt from blocks of rows, of which it holds only a sample: fit a table")
-        held: Table = self.observations_
-        if X is None:
-            if isinstance(held, StreamedEntries) and held.source is None:
-                raise InputError("a saved or copied model does not include a table on disk: pass it as X")
-            table: Table = self._counting(held)
-            return table
-        table = self._counting(self._read(X, reset=False))
+        held = self.observations_
+        table: Table = counting(held if X is None else self._read(X, reset=False), self._weights)
         if table.shape[0] != held.shape[0]:
             here, rows = counted(table.shape[0], "row"), counted(held.shape[0], "row")
             raise InputError(f"X has {here}, but the model was fitted to {rows}: pass that table")

@@ -24,8 +24,10 @@ from fusewise.observations import (
     StreamSummary,
     Table,
     as_entries,
+    is_missing,
     merged,
     numbered,
+    row_blocks,
 )
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables import FrameEncoder, contents_of, find_columns
@@ -78,18 +80,10 @@ def _labels(y: Any, n_rows: int) -> tuple[Index, Index, list[Any]]:
     given = np.asarray(y)
     if given.shape != (n_rows,):
         raise InputError(f"y must have one label for each of {counted(n_rows, 'row')}; its shape is {given.shape}")
-    values = given.tolist()
-    rows = [row for row, value in enumerate(values) if not _is_unknown(value)]
+    known = {row: value for row, value in enumerate(given.tolist()) if not (is_missing(value) or value == -1)}
     numbers: dict[Any, int] = {}
-    label = [numbers.setdefault(values[row], len(numbers)) for row in rows]
-    return np.array(rows, np.intp), np.array(label, np.intp), list(numbers)
-
-
-def _is_unknown(value: Any) -> bool:
-    """Whether a label is missing: None, NaN, NaT, pandas' NA, or -1."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return not isinstance(value, str | bytes) and bool(value != value or value == -1)
+    label = [numbers.setdefault(value, len(numbers)) for value in known.values()]
+    return np.array(list(known), np.intp), np.array(label, np.intp), list(numbers)
 
 
 def _refuse_contradictions(
@@ -192,9 +186,8 @@ def read_dask(model: Any, X: Any, half: dict[str, Any]) -> DaskTable:
     objects = any(not dtype.startswith(("int", "uint", "float", "double")) for dtype in dtypes)
     model.encoder_ = None
     if objects if by_dtype else kinds is not None:  # some column may be a category
-        encoder = FrameEncoder.from_contents(
-            merged(source.each(lambda block, number: contents_of(block.rows, kinds)), _contents_together)
-        )
+        contents = merged(source.each(lambda block, number: contents_of(block.rows, kinds)), _contents_together)
+        encoder = FrameEncoder.from_contents(contents)
         if not (by_dtype and all(code.kind == "number" for code in encoder.columns)):
             model.encoder_ = encoder
     validate_data(model, source.header, skip_check_array=True, reset=True)
@@ -267,6 +260,5 @@ def _in_blocks(table: Table) -> Iterator[Entries]:
     for part in table.parts():
         if isinstance(part, Entries):
             yield part
-            continue
-        for begin in range(0, part.shape[0], ROWS_AT_A_TIME):
-            yield part.take(slice(begin, begin + ROWS_AT_A_TIME)).dense()
+        else:
+            yield from (part.take(rows).dense() for rows in row_blocks(part.shape[0], 1, ROWS_AT_A_TIME))

@@ -162,10 +162,12 @@ class ClusteringResult(Record):
         posterior = None if self.posterior is None else self.posterior.take(np.argsort(numbers), axis=1)
         return replace(self, choice=choice, labels=labels, posterior=posterior)
 
-    def probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
-        """Probability of each cluster for each row of a table, N x K."""
+    def probabilities(self, table: Table) -> Real:
+        """Probability of each cluster for each row of the fit, N x K; computed if it was not kept."""
+        if self.posterior is not None:
+            return self.posterior
         check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters), 16)
-        posterior = self.choice.classify(table, hints, posterior=True).posterior
+        posterior = self.choice.classify(table, self.hints, posterior=True).posterior
         assert posterior is not None
         return posterior
 
@@ -180,8 +182,7 @@ class ClusteringResult(Record):
             fused[outlying] = self.choice.ambient(self.choice.places(table.take(outlying)))
         blank = table.row_counts == 0
         if blank.any():
-            shares = self.probabilities(table, self.hints) if self.posterior is None else self.posterior
-            fused[blank] = np.average(shares, axis=0, weights=self.counts) @ centers
+            fused[blank] = np.average(self.probabilities(table), axis=0, weights=self.counts) @ centers
         return fused
 
 

@@ -89,12 +89,9 @@ class PairWeights(Protocol):
     """
 
     @property
-    def energy(self) -> float:
-        """sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs."""
-
+    def energy(self) -> float: ...  # sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs
     @property
-    def degree(self) -> Array:
-        """d_i = sum_j w_ij, with w_ij = c_ij weight(||u_i - u_j||)."""
+    def degree(self) -> Array: ...  # d_i = sum_j w_ij, with w_ij = c_ij weight(||u_i - u_j||)
 
     def laplacian(self, centers: Array) -> Array:
         """L u = d_i u_i - sum_j w_ij u_j: a quarter of the gradient of sum_ij w_ij ||u_i - u_j||²."""
@@ -157,12 +154,9 @@ class Pairs(Protocol):
     """Pairs of points with prior affinities c_ij."""
 
     @property
-    def n_points(self) -> int:
-        """N."""
-
+    def n_points(self) -> int: ...
     @property
-    def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
+    def largest_degree(self) -> float: ...  # max_i sum_j c_ij
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> PairWeights:
         """Weigh every pair by the distance of its centres."""

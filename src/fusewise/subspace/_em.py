@@ -61,9 +61,8 @@ def closed_form(table: Entries, rank: int) -> Subspace:
     eigenvalues = np.maximum(eigenvalues[::-1], 0.0)
     noise = max((total - eigenvalues[:rank].sum()) / max(p - rank, 1), FLOOR * (total / p or 1.0))
     variances = np.maximum(eigenvalues[:rank] - noise, 0.0)
-    terms = np.log(variances + noise).sum() + (p - rank) * np.log(noise) + p
-    factor, constant = (1.0, np.log(np.pi)) if table.dtype.kind == "c" else (0.5, np.log(2 * np.pi))
-    return Subspace(mean, basis, variances, noise, (float(-factor * n * (p * constant + terms)),))
+    log_det = np.log(variances + noise).sum() + (p - rank) * np.log(noise)
+    return Subspace(mean, basis, variances, noise, (float(n * _log_density(p, log_det, p, table.dtype.kind == "c")),))
 
 
 def residual(table: InMemory, subspace: Subspace) -> Any:
@@ -223,7 +222,7 @@ def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
     return _Point(x[:p], x[p:-1].reshape(p, -1), max(float(np.exp(x[-1].real)), floor))
 
 
-def _log_density(distance: Values, log_det: Values, counts: Values, is_complex: bool) -> Values:
+def _log_density(distance: Any, log_det: Any, counts: Any, is_complex: bool) -> Values:
     """Log-density of each row from its Mahalanobis distance."""
     half, constant = (1.0, np.log(np.pi)) if is_complex else (0.5, np.log(2 * np.pi))
     return np.asarray(-half * (counts * constant + log_det + distance))
@@ -245,11 +244,10 @@ def _pass(table: Table, mean: Values, loadings: Values, noise: float) -> Sums:
         def work(rows: slice) -> Sums:
             values, pattern = block(part, rows, noise)
             with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
-                if part.variances is not None:
-                    return _expectation_with_errors(values, pattern, mean, loadings, noise)
-                dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
-                expectation = _expectation_in_lanes if dense else _expectation
-                return expectation(values, pattern, mean, loadings, noise)
+                many = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
+                if many and part.variances is None:
+                    return _expectation_in_lanes(values, pattern, mean, loadings, noise)
+                return _expectation(values, pattern, mean, loadings, noise, part.variances is not None)
 
         return reduce(Sums.__add__, in_threads(work, row_slices(part, width)))
 
@@ -278,51 +276,39 @@ def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loading
     )
 
 
-def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float) -> Sums:
-    """Posterior moments of the coordinates of a block of rows, and its log-likelihood."""
+def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, errors: bool = False) -> Sums:
+    """Posterior moments of the coordinates of a block of rows, and its log-likelihood.
+
+    Of entries with errors the pattern has the weights k: k / noise is the precision of an entry.
+    """
     r = loadings.shape[1]
-    is_complex = np.iscomplexobj(loadings)
     y = centered(values, pattern, mean)
     inverse, v, log_det = posterior(y, pattern, loadings, noise)
-    counts = np.asarray(pattern.sum(1)).ravel()
-    squares = row_squares(y)
+    seen = pattern > 0
+    squares = (y * (values - mean)).sum(axis=1) if errors else row_squares(y)
     explained = np.einsum("ik,ik->i", v.conj(), np.asarray(y @ loadings.conj())).real
     distance = np.maximum(squares - explained, 0.0) / noise
+    counts = np.asarray(seen.sum(1)).ravel()
     log_det = log_det + (counts - r) * np.log(noise)
+    if errors:
+        log_det -= np.log(np.where(seen, pattern, 1)).sum(axis=1)
     z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
     second = z.conj()[:, :, None] * z[:, None, :]
     second[:, :r, :r] += noise * inverse.conj()
     second = second.reshape(len(v), -1)
-    return Sums(
+    sums = Sums(
         cross=np.asarray(y.T @ z.conj()),
         moments=np.asarray(pattern.T @ second),
         latent=second.sum(0),
         energy=float(squares.sum()),
-        log_likelihood=float(_log_density(distance, log_det, counts, is_complex).sum()),
+        log_likelihood=float(_log_density(distance, log_det, counts, np.iscomplexobj(loadings)).sum()),
     )
-
-
-def _expectation_with_errors(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> Sums:
-    """The same for entries with errors, given their weights k: k / noise is the precision of an entry."""
-    r = loadings.shape[1]
-    y, seen = centered(values, pattern, mean), pattern > 0
-    inverse, v, log_det = posterior(y, pattern, loadings, noise)
-    counts, squares = seen.sum(axis=1), (y * (values - mean)).sum(axis=1)
-    distance = np.maximum(squares - np.einsum("ik,ik->i", v, y @ loadings), 0.0) / noise
-    log_det = log_det + (counts - r) * np.log(noise) - np.log(np.where(seen, pattern, 1)).sum(axis=1)
-    z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
-    second = z[:, :, None] * z[:, None, :]
-    second[:, :r, :r] += noise * inverse
-    second = second.reshape(len(v), -1)
-    squared = np.square(pattern)
+    if not errors:
+        return sums
     return SumsWithErrors(
-        cross=y.T @ z,
-        moments=pattern.T @ second,
-        latent=second.sum(0),
-        energy=float(squares.sum()),
-        log_likelihood=float(_log_density(distance, log_det, counts, False).sum()),
+        **vars(sums),
         squared_cross=(pattern * y).T @ z,
-        squared_moments=squared.T @ second,
+        squared_moments=np.square(pattern).T @ second,
         squared_energy=float(np.square(y).sum()),
         left=noise * float(np.sum(1 - pattern, where=seen)),
     )

@@ -18,6 +18,7 @@ from scipy import sparse
 from fusewise.kernels import (
     Array,
     Values,
+    beside,
     block_inverses,
     block_products,
     device_memory,
@@ -35,7 +36,6 @@ BLOCK_ENTRIES, BLOCK_ROWS = 4_000_000, 2048
 
 
 def is_sparse(values: Any) -> bool:
-    """Whether `values` is a scipy.sparse matrix."""
     return bool(sparse.issparse(values))
 
 
@@ -164,10 +164,14 @@ def coordinates(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     Posterior mean (N, r) and covariance (N, r, r) of every row's coordinates; those of the prior for a row
     without observed entries.
     """
-    precision, vector = information(subspace, table)
-    scales = np.sqrt(subspace.variances)  # on both sides: a variance of zero gives a coordinate of zero
-    inverse = block_inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
-    covariance = scales[:, None] * inverse * scales
+    return coordinates_of(subspace, *information(subspace, table))
+
+
+def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple[Array, Array]:
+    """``coordinates`` from ``information``, in NumPy arrays or tensors."""
+    scales = beside(np.sqrt(subspace.variances), vector)  # on both sides: a variance of zero gives a coordinate of zero
+    ones = beside(np.ones(len(vector)), vector)
+    covariance = scales[:, None] * block_inverses(scales[:, None] * precision * scales, ones) * scales
     return block_products(covariance, vector), covariance
 
 
@@ -240,9 +244,7 @@ class RowsOnDevice:
         A row takes `width` numbers of work space besides its entries.
         """
         n, p = self.values.shape
-        step = max(1, BLOCK // (width + 4 * p))
-        for begin in range(0, n, step):
-            rows = slice(begin, min(begin + step, n))
+        for rows in row_blocks(n, width + 4 * p, BLOCK):
             yield rows, self.values[rows].to(self.device).double(), self.mask[rows].to(self.device).double()
 
     def expected(self, mean: Values, loadings: Values, noise: float) -> Sums:
@@ -278,16 +280,6 @@ class RowsOnDevice:
             precision[rows] = (pattern @ outer).reshape(-1, r, r)
             vector[rows], squares[rows] = y @ weighed, y.square().sum(1)
         return precision, vector, squares
-
-
-def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple[Array, Array]:
-    """``coordinates`` in tensors, from ``information``."""
-    import torch
-
-    scales = torch.from_numpy(np.sqrt(subspace.variances)).to(vector.device)
-    inverse = block_inverses(scales[:, None] * precision * scales, torch.ones_like(vector[:, 0]))
-    covariance = inverse.mul_(scales).mul_(scales[:, None])
-    return block_products(covariance, vector), covariance
 
 
 def _posterior(y: Array, pattern: Array, weights: Array, outer: Array, noise: float) -> tuple[Array, Array, Array]:

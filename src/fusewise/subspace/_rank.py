@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from fusewise.kernels import Real, Values
-from fusewise.observations import Entries, InMemory, SparseEntries, Table
+from fusewise.kernels import Real
+from fusewise.observations import Entries, row_blocks
 from fusewise.subspace._em import fit_subspace, normalized
 from fusewise.subspace._projection import Subspace, coordinates
 
@@ -27,7 +26,7 @@ HELD_OUT, RANK_ROWS = 0.1, 2000
 
 
 def choose_rank(
-    table: Table,
+    table: Entries,
     max_rank: int = 20,
     *,
     random_state: int | np.random.Generator | None = None,
@@ -40,32 +39,20 @@ def choose_rank(
     rng = np.random.default_rng(random_state)
     n = table.shape[0]
     rows = table.take(np.sort(rng.choice(n, RANK_ROWS, replace=False)) if n > RANK_ROWS else np.arange(n))
-    train, row, column, truth = _split(rows, HELD_OUT, rng)
+    out = rows.mask & (rng.random(rows.shape) < HELD_OUT)
+    train, (row, column) = rows.only(~out), np.nonzero(out)
     best_rank, best_error = 1, np.inf
     fit: Subspace | None = None
     for rank in range(1, max(1, min(max_rank, *np.subtract(table.shape, 1))) + 1):
         fit = fit_subspace(train, rank, max_iter=30, tol=1e-4, start=fit)
         v = coordinates(fit, train)[0]
         fitted = fit.mean[column] + np.einsum("ik,ik->i", v[row], fit.basis[column])
-        error = float(np.sum(np.abs(truth - fitted) ** 2))
+        error = float(np.sum(np.abs(rows.values[row, column] - fitted) ** 2))
         if error < best_error:
             best_rank, best_error = rank, error
         elif rank >= best_rank + 3:
             break
     return best_rank
-
-
-def _split(table: InMemory, hidden: float, rng: np.random.Generator) -> tuple[InMemory, Values, Values, Values]:
-    """Hold out a share of the observed entries: the remaining table; rows, columns and values of those held out."""
-    if isinstance(table, SparseEntries):
-        entries = table.rows.tocoo()
-        out = rng.random(entries.nnz) < hidden
-        kept = (entries.data[~out], (entries.row[~out], entries.col[~out]))
-        left = SparseEntries(sparse.csr_matrix(kept, table.shape))
-        return left, entries.row[out], entries.col[out], entries.data[out]
-    out = table.mask & (rng.random(table.shape) < hidden)
-    row, column = np.nonzero(out)
-    return table.only(~out), row, column, table.values[row, column]
 
 
 #: Rows processed at a time.
@@ -139,8 +126,7 @@ def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, nois
     p, r = loadings.shape
     outer = (loadings[:, :, None] * loadings[:, None, :] + doubt).reshape(p, -1)
     sums = _RowSums()
-    for start in range(0, entries.shape[0], BLOCK):
-        rows = slice(start, start + BLOCK)
+    for rows in row_blocks(entries.shape[0], 1, BLOCK):
         mask = entries.mask[rows].astype(float)
         y = (entries.values[rows] - mean) * mask
         covariances = np.linalg.inv((mask @ outer).reshape(-1, r, r) / noise + np.eye(r))

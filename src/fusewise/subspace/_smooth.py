@@ -39,7 +39,6 @@ class Smooth(Record):
 
     @classmethod
     def of(cls, entries: Entries) -> Smooth:
-        """Fit the subspace of a table."""
         columns, scale = varying_columns(entries)
         return cls(columns, scale, entries.column_means, fit_shrunk_subspace(_scaled(entries, columns, scale), 6))
 
@@ -75,8 +74,7 @@ class Smooth(Record):
 
 def _scaled(entries: Entries, columns: Index, scale: Real) -> Entries:
     """Varying columns in units of their standard deviation, as real numbers in double precision."""
-    table = Entries(entries.values[:, columns] / scale[columns], entries.mask[:, columns]).real()
-    return Entries(table.values.astype(float), table.mask)
+    return entries.standardised(columns, scale, np.zeros(len(scale))).real()
 
 
 def with_noise(rows: Values, variances: Real, random: np.random.Generator) -> Values:
