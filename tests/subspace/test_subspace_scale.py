@@ -1,4 +1,4 @@
-"""Subspaces of long, sparse and streamed tables: the same as those of the table in memory, at less cost."""
+"""Subspaces of long and sparse tables: the same as those of small ones, at less cost."""
 
 import tracemalloc
 from dataclasses import replace
@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fusewise.observations import ArrayBlocks, StreamedEntries, as_entries, as_sparse_entries
-from fusewise.observations import _streamed as blocks
+from fusewise.observations import as_entries, as_sparse_entries
 from fusewise.subspace import _em as module
 from fusewise.subspace import coordinates, fit_subspace, information
 
@@ -19,10 +18,6 @@ def table(n=600, p=8, rank=2, hidden=0.3, seed=0):
     X = rng.standard_normal((n, rank)) @ (3 * rng.standard_normal((rank, p))) + rng.standard_normal((n, p)) + 2
     X[rng.random(X.shape) < hidden] = np.nan
     return X
-
-
-def covariance(fit):
-    return (fit.basis * fit.variances) @ fit.basis.T + fit.noise * np.eye(len(fit.mean))
 
 
 class TestSample:
@@ -39,20 +34,6 @@ class TestSample:
         fit = fit_subspace(as_entries(X), rank=2)
         assert np.all(np.isfinite(fit.basis))
         assert fit.mean[3] == pytest.approx(X[rows[seen], 3].mean(), abs=1.0)
-
-
-class TestStreams:
-    def same(self, source, X, monkeypatch):
-        monkeypatch.setattr(blocks, "READ_ENTRIES", 1000)  # 125 rows
-        whole, streamed = fit_subspace(as_entries(X), rank=2), fit_subspace(StreamedEntries.of(source), rank=2)
-        assert source.shape == X.shape
-        assert sum(block.shape[0] for block in source.blocks()) == len(X)
-        assert_allclose(covariance(streamed), covariance(whole), rtol=2e-3, atol=2e-3)
-
-    def test_memory_mapped(self, tmp_path, monkeypatch):
-        X = table().astype(np.float32)
-        np.save(tmp_path / "x.npy", X)
-        self.same(ArrayBlocks(np.load(tmp_path / "x.npy", mmap_mode="r")), X, monkeypatch)
 
 
 class TestSparse:

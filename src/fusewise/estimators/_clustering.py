@@ -219,7 +219,7 @@ class FusionClustering(ClusteringEstimator):
             Those of a Dask table are Dask tables with the same blocks, or numbers for each column.
         """
         self._check_parameters()
-        half = given_of(error=error, lower=lower, upper=upper)
+        half = {"error": error, "lower": lower, "upper": upper}
         told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
         kind = "a stream of blocks" if isinstance(X, Iterator) else "a Dask table" if is_dask(X) else None
         if kind is not None and (told or self.semi_supervised):
@@ -303,7 +303,7 @@ class FusionClustering(ClusteringEstimator):
             raise InputError("partial_fit does not work with semi_supervised: fit to all rows")
         summary, before = self._so_far(), vars(self).get("encoder_")
         try:
-            half = given_of(error=error, lower=lower, upper=upper)
+            half = {"error": error, "lower": lower, "upper": upper}
             table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None, **half)
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
             now = self.encoder_
@@ -321,7 +321,8 @@ class FusionClustering(ClusteringEstimator):
         """Fit to blocks of rows that come once."""
         for name in ("_result", "_stream"):
             self.__dict__.pop(name, None)
-        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in half.items()}
+        given = {name: each for name, each in half.items() if each is not None}
+        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in given.items()}
         for block in blocks:
             own = {name: next(each, None) for name, each in beside.items()}
             if any(each is None for each in own.values()):
@@ -468,7 +469,7 @@ class FusionClustering(ClusteringEstimator):
 
     def _of_new(self, what: str, X: Any, error: Any, lower: Any, upper: Any) -> Any:
         """What the result says of the rows of X, see ``Labeller.of_rows``."""
-        half = given_of(error=error, lower=lower, upper=upper)
+        half = {"error": error, "lower": lower, "upper": upper}
         if is_dask(X):
             check_is_fitted(self)
             return self._lazy(what, counting(source_of(self, X, half, self._found.choice.two_valued), self._weights))
@@ -521,9 +522,7 @@ class FusionClustering(ClusteringEstimator):
         root of its weight. y is ignored, and `error`, `lower` and `upper` are as in ``fit``: an entry between bounds
         counts as observed, with the probability of its interval.
         """
-        table = self._new_rows(
-            X, None if self.semi_supervised else y, **given_of(error=error, lower=lower, upper=upper)
-        )
+        table = self._new_rows(X, None if self.semi_supervised else y, error=error, lower=lower, upper=upper)
         seen = table.row_counts > 0
         weights = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight, float), seen.shape)
         gained: Real = self.path_.classifier.log_likelihood(table)
@@ -560,9 +559,8 @@ class FusionClustering(ClusteringEstimator):
             the ``columns`` with an entry its ``nats``. With ``by_size`` these add up to the log-odds, which are
             ``log(p / q)`` of the two probabilities of ``predict_proba``. ``to_frame`` for pandas.
         """
-        half = given_of(error=error, lower=lower, upper=upper)
         check_is_fitted(self)
-        table = self._fitted_table(None) if X is None else self._new_rows(X, **half)
+        table = self._fitted_table() if X is None else self._new_rows(X, error=error, lower=lower, upper=upper)
         index = getattr(X, "index", None)
         where = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
         if len(where) and not 0 <= where.min() <= where.max() < table.shape[0]:
@@ -646,7 +644,7 @@ class FusionClustering(ClusteringEstimator):
             self._others = tuple(alternatives_of(self._found, self._fitted_table(X), told=told))
         return Alternatives(self._others, self.path_, partial(self._fitted_table, X))
 
-    def _fitted_table(self, X: Any) -> Table:
+    def _fitted_table(self, X: Any = None) -> Table:
         """The table that the model was fitted to."""
         if "_stream" in vars(self):
             raise InputError("the model has learnt from blocks of rows, of which it holds only a sample: fit a table")
@@ -656,8 +654,3 @@ class FusionClustering(ClusteringEstimator):
             here, rows = counted(table.shape[0], "row"), counted(held.shape[0], "row")
             raise InputError(f"X has {here}, but the model was fitted to {rows}: pass that table")
         return table
-
-
-def given_of(**parameters: Any) -> dict[str, Any]:
-    """Those that are given, which are not None."""
-    return {name: each for name, each in parameters.items() if each is not None}

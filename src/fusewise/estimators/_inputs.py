@@ -162,8 +162,7 @@ class BlockReader:
 
     def __call__(self, block: Any, half: dict[str, Any]) -> Entries:
         numbers = block if self.encoder is None else self.encoder.encode(block)
-        said = {name: each for name, each in half.items() if each is not None}  # a block may have none
-        rows = with_half_known(as_entries(numbers, min_rows=0), said, block, self.encoder).dense()
+        rows = with_half_known(as_entries(numbers, min_rows=0), half, block, self.encoder).dense()
         if self.two_valued is not None:
             refuse_inexact(rows, self.two_valued)
         return rows

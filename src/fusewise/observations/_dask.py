@@ -65,7 +65,8 @@ class DaskBlocks:
         elif X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         found = cls(X)
-        return replace(found, half={name: found._alike(name, each) for name, each in (half or {}).items()})
+        given = {name: each for name, each in (half or {}).items() if each is not None}
+        return replace(found, half={name: found._alike(name, each) for name, each in given.items()})
 
     def _alike(self, name: str, given: Any) -> Any:
         """What is known of entries: an array with a number for each column, or a collection with the same blocks."""

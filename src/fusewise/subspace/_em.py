@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 
 from fusewise.kernels import Values, few, in_threads, solve_triangles, torch_device
-from fusewise.observations import Entries, InMemory, StreamedEntries, Table, wide
+from fusewise.observations import Entries, InMemory, wide
 from fusewise.progress import Progress, silent
 from fusewise.subspace._projection import (
     RowsOnDevice,
@@ -116,7 +116,7 @@ SAMPLE, ENTRIES_PER_PARAMETER, SOONER = 20_000, 10, 10.0
 
 
 def fit_subspace(
-    table: Table,
+    table: InMemory,
     rank: int = 1,
     *,
     max_iter: int = 200,
@@ -185,15 +185,14 @@ def _climb(
     return instead or point, tuple(history)
 
 
-def _sample(table: Table, counts: Values, rank: int) -> InMemory:
+def _sample(table: InMemory, counts: Values, rank: int) -> InMemory:
     """Sample enough rows to fit every column but the rarest; return all rows if that would save little."""
     n = table.shape[0]
     typical = max(float(np.median(counts)), 1.0)
     wanted = max(SAMPLE, int(n * ENTRIES_PER_PARAMETER * (rank + 1) / typical))
-    if not isinstance(table, StreamedEntries) and 2 * wanted >= n:
-        return cast(InMemory, table)
-    rows = np.random.default_rng(0).choice(n, min(wanted, n), replace=False)
-    return table.take(np.sort(rows))
+    if 2 * wanted >= n:
+        return table
+    return table.take(np.sort(np.random.default_rng(0).choice(n, wanted, replace=False)))
 
 
 class _Point(NamedTuple):
@@ -228,7 +227,7 @@ def _log_density(distance: Any, log_det: Any, counts: Any, is_complex: bool) -> 
     return np.asarray(-half * (counts * constant + log_det + distance))
 
 
-def _pass_of(table: Table, device: str) -> Callable[..., Sums]:
+def _pass_of(table: InMemory, device: str) -> Callable[..., Sums]:
     """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
     there = torch_device(device)
     if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values) or table.inexact.any():
@@ -236,22 +235,18 @@ def _pass_of(table: Table, device: str) -> Callable[..., Sums]:
     return RowsOnDevice.of(table, there).expected
 
 
-def _pass(table: Table, mean: Values, loadings: Values, noise: float) -> Sums:
+def _pass(table: InMemory, mean: Values, loadings: Values, noise: float) -> Sums:
     """Accumulate the sums in one pass over the rows, block by block."""
-    width = 3 * (loadings.shape[1] + 1) ** 2
 
-    def sums(part: InMemory) -> Sums:
-        def work(rows: slice) -> Sums:
-            values, pattern = block(part, rows, noise)
-            with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
-                many = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
-                if many and part.variances is None:
-                    return _expectation_in_lanes(values, pattern, mean, loadings, noise)
-                return _expectation(values, pattern, mean, loadings, noise, part.variances is not None)
+    def work(rows: slice) -> Sums:
+        values, pattern = block(table, rows, noise)
+        with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
+            many = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
+            if many and table.variances is None:
+                return _expectation_in_lanes(values, pattern, mean, loadings, noise)
+            return _expectation(values, pattern, mean, loadings, noise, table.variances is not None)
 
-        return reduce(Sums.__add__, in_threads(work, row_slices(part, width)))
-
-    return reduce(Sums.__add__, map(sums, table.parts()))
+    return reduce(Sums.__add__, in_threads(work, row_slices(table, 3 * (loadings.shape[1] + 1) ** 2)))
 
 
 def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> Sums:
