@@ -26,8 +26,15 @@ from fusewise.estimators._inputs import (
     source_of,
     with_rows,
 )
-from fusewise.estimators._matching import Matching, labels_before, matched
-from fusewise.estimators._result import ClusteringResult, cluster, counting, fate_of_blanks
+from fusewise.estimators._result import (
+    ClusteringResult,
+    Matching,
+    cluster,
+    counting,
+    fate_of_blanks,
+    labels_before,
+    matched,
+)
 from fusewise.estimators._stability import Alternatives, alternatives_of, stability_of
 from fusewise.kernels import Real, Values
 from fusewise.observations import (

@@ -17,7 +17,6 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
 from fusewise.kernels import Index, Mask, Real, Values, in_threads
-from fusewise.observations._bounded import BoundedEntries
 from fusewise.observations._checks import (
     LARGEST,
     as_plain,
@@ -29,7 +28,15 @@ from fusewise.observations._checks import (
     too_large,
 )
 from fusewise.observations._dask import DaskTable
-from fusewise.observations._entries import BLOCK_ENTRIES, Entries, SparseEntries, Table, row_blocks, stored_where
+from fusewise.observations._entries import (
+    BLOCK_ENTRIES,
+    BoundedEntries,
+    Entries,
+    SparseEntries,
+    Table,
+    row_blocks,
+    stored_where,
+)
 from fusewise.observations._streamed import COMPLEX, FLOATS, ArrayBlocks, RowBlocks, StreamedEntries
 from fusewise.support import InputError, counted, some_of
 

@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Index, Mask, Real, Values, splitmix64
-from fusewise.observations._bounded import BoundedEntries, stacked
 from fusewise.observations._conversion import DataWarning
-from fusewise.observations._entries import Entries, wide
+from fusewise.observations._entries import BoundedEntries, Entries, stacked, wide
 from fusewise.observations._streamed import ColumnMoments
 from fusewise.support import Instance, Number, NumberArray, Record, some_of
 

@@ -1,4 +1,4 @@
-"""Parameter-expanded EM with extrapolation, one pass over blocks of rows per iteration.
+"""Parameter-expanded EM with extrapolation, one pass over blocks of rows per iteration; and the choice of the rank.
 
 It starts from the closed form for complete tables, and from leading directions of the residual otherwise.
 """
@@ -22,6 +22,7 @@ from fusewise.subspace._projection import (
     SumsWithErrors,
     block,
     centered,
+    coordinates,
     is_sparse,
     posterior,
     row_slices,
@@ -346,3 +347,37 @@ def normalized(mean: Values, loadings: Values, noise: float, history: tuple[floa
     """``loadings = basis diag(sqrt(variances)) R``: the rotation ``R`` of ``v ~ N(0, I)`` is immaterial."""
     basis, scales, _ = linalg.svd(loadings, full_matrices=False)
     return Subspace(mean, basis, scales**2, noise, history)
+
+
+#: Share of the entries that is held out, and rows at most: more would be more accurate, but more expensive.
+HELD_OUT, RANK_ROWS = 0.1, 2000
+
+
+def choose_rank(
+    table: Entries,
+    max_rank: int = 20,
+    *,
+    random_state: int | np.random.Generator | None = None,
+) -> int:
+    """Choose the rank that best predicts held-out observed entries.
+
+    Ranks are tried in increasing order, each from the previous fit, until three in a row have not lowered the error.
+    The largest is `max_rank`, and never above ``min(N, P) - 1``, which already spans every covariance.
+    """
+    rng = np.random.default_rng(random_state)
+    n = table.shape[0]
+    rows = table.take(np.sort(rng.choice(n, RANK_ROWS, replace=False)) if n > RANK_ROWS else np.arange(n))
+    out = rows.mask & (rng.random(rows.shape) < HELD_OUT)
+    train, (row, column) = rows.only(~out), np.nonzero(out)
+    best_rank, best_error = 1, np.inf
+    fit: Subspace | None = None
+    for rank in range(1, max(1, min(max_rank, *np.subtract(table.shape, 1))) + 1):
+        fit = fit_subspace(train, rank, max_iter=30, tol=1e-4, start=fit)
+        v = coordinates(fit, train)[0]
+        fitted = fit.mean[column] + np.einsum("ik,ik->i", v[row], fit.basis[column])
+        error = float(np.sum(np.abs(rows.values[row, column] - fitted) ** 2))
+        if error < best_error:
+            best_rank, best_error = rank, error
+        elif rank >= best_rank + 3:
+            break
+    return best_rank
