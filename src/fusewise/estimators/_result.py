@@ -71,26 +71,18 @@ class Labeller:
     n_fitted: int
     outliers: bool
 
-    def alone(self, found: Classified, seen: Mask) -> Mask:
-        """Whether each row is in no cluster: it is likelier an outlier than not, or nothing is observed of it."""
-        return ~seen | (self._outlier_probability(found) > PROBABLE) if self.outliers else np.zeros(len(seen), bool)
+    def labels_and_confidence(self, found: Classified, seen: Mask) -> tuple[Labels, Real]:
+        """The cluster of each row, or -1 if it is likelier an outlier than not or nothing is observed of it.
 
-    def _outlier_probability(self, found: Classified) -> Real:
-        """The probability that each row is an outlier; 0 of one about as near to its cluster as its rows are."""
+        And the probability of that cluster; of an outlier that it is one, 0 if nothing is observed.
+        """
+        if not self.outliers:
+            return found.labels, found.sure
         probability, far = np.zeros(len(found.labels)), np.flatnonzero(found.outlying)
         probability[far] = outlier_confidence(found.tails[far], self.tails, self.n_fitted, self.tail_counts)
-        return probability
-
-    def labels(self, found: Classified, seen: Mask) -> Labels:
-        """The cluster of each row, or -1."""
-        return np.where(self.alone(found, seen), -1, found.labels)
-
-    def confidence(self, found: Classified, seen: Mask) -> Real:
-        """Probability of the likeliest cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
-        if not self.outliers:
-            return found.sure
-        outlier = self._outlier_probability(found)
-        return np.where(seen, np.where(outlier > PROBABLE, outlier, found.sure), 0.0)
+        outlier = probability > PROBABLE
+        confidence = np.where(seen, np.where(outlier, probability, found.sure), 0.0)
+        return np.where(~seen | outlier, -1, found.labels), confidence
 
     def of_rows(self, what: str, rows: Table) -> Any:
         """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
@@ -105,7 +97,7 @@ class Labeller:
         found = self.classifier.classify(rows, posterior=what == "probabilities")
         if what == "probabilities":
             return found.posterior
-        return (self.labels if what == "labels" else self.confidence)(found, rows.row_counts > 0)
+        return self.labels_and_confidence(found, rows.row_counts > 0)[0 if what == "labels" else 1]
 
 
 @saveable
@@ -150,8 +142,7 @@ class ClusteringResult(Record):
 
     @property
     def labeller(self) -> Labeller:
-        of_fit = self.tails, self.tail_counts, self.n_fitted
-        return Labeller(self.choice.classifier, *of_fit, self.outliers)
+        return Labeller(self.choice.classifier, self.tails, self.tail_counts, self.n_fitted, self.outliers)
 
     @property
     def centers(self) -> Values:
@@ -164,8 +155,7 @@ class ClusteringResult(Record):
 
     def labelled(self, found: Classified, seen: Mask) -> ClusteringResult:
         """The same clusters with the labels of rows that were classified."""
-        of = self.labeller
-        labels, confidence = of.labels(found, seen), of.confidence(found, seen)
+        labels, confidence = self.labeller.labels_and_confidence(found, seen)
         return replace(self, labels=labels, confidence=confidence, posterior=found.posterior)
 
     def renumbered(self, numbers: Index) -> ClusteringResult:
@@ -274,15 +264,14 @@ def labelled(table: Table, choice: Choice, outliers: bool, hints: Hints, counts:
     tails = np.sort(found.tails[found.outlying & seen])
     ranks = np.arange(1, len(tails) + 1)
     result = ClusteringResult(choice, tails, ranks, table.n_seen, outliers, hints=hints, counts=counts)
-    inside = ~result.labeller.alone(found, seen)
-    often = None if counts is None else counts[inside]
-    return result.labelled(found, seen).renumbered(
-        _by_size(np.bincount(found.labels[inside], often, choice.n_clusters))
-    )
+    result = result.labelled(found, seen)
+    assert result.labels is not None
+    inside = result.labels >= 0
+    sizes = np.bincount(result.labels[inside], None if counts is None else counts[inside], choice.n_clusters)
+    return result.renumbered(_by_size(sizes))
 
 
 def _by_size(sizes: Any) -> Index:
-    """The place of each cluster among all, the largest first."""
     return np.asarray(np.argsort(np.argsort(-sizes, kind="stable")))
 
 
