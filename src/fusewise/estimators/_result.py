@@ -113,7 +113,7 @@ class ClusteringResult(Record):
     tail_counts: Index
     n_fitted: int
     outliers: bool
-    labels: Labels | None = None
+    labels: Any = None  # N integers
     confidence: Real | None = None
     posterior: Real | None = None
     hints: Hints = NO_HINTS
@@ -178,7 +178,6 @@ class ClusteringResult(Record):
     def fused(self, table: Table) -> Values:
         """Centre of each row of the fit: its cluster's; of an outlier its own; of an empty row the mean of all."""
         centers, labels = self.centers.astype(table.dtype), self.labels
-        assert labels is not None
         check_fits("fused_ (cluster_centers_[labels_], for clustered rows)", table.shape, centers.itemsize)
         fused: Values = centers[labels]
         outlying = np.flatnonzero((labels < 0) & (table.row_counts > 0))
@@ -196,7 +195,7 @@ def counting(table: Any, weights: Real | None) -> Any:
         return table
     if not isinstance(table, Entries | SparseEntries):
         raise InputError("a table that is not in memory takes no feature_weights of 0: leave these columns out of X")
-    return table.without(np.flatnonzero(weights == 0))
+    return table.only(weights > 0)
 
 
 def fate_of_blanks(outliers: bool) -> str:
@@ -265,7 +264,6 @@ def labelled(table: Table, choice: Choice, outliers: bool, hints: Hints, counts:
     ranks = np.arange(1, len(tails) + 1)
     result = ClusteringResult(choice, tails, ranks, table.n_seen, outliers, hints=hints, counts=counts)
     result = result.labelled(found, seen)
-    assert result.labels is not None
     inside = result.labels >= 0
     sizes = np.bincount(result.labels[inside], None if counts is None else counts[inside], choice.n_clusters)
     return result.renumbered(_by_size(sizes))
@@ -385,7 +383,6 @@ def matched(result: ClusteringResult, before: Labels, n_before: int) -> tuple[Cl
     a cluster with a number beyond the last one, before it goes to a new cluster.
     """
     labels, k = result.labels, result.n_clusters
-    assert labels is not None
     counts = np.ones(len(labels), np.intp) if result.counts is None else result.counts
     table = np.zeros((k + 1, n_before + 1), np.intp)
     np.add.at(table, (labels, before), counts)  # -1 is the last

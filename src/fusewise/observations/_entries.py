@@ -138,10 +138,9 @@ class Entries(Table, Record):
     }
 
     def _verify(self) -> None:
-        if np.any(self.values, where=~self.mask):
-            raise ValueError("Entries.values is not zero where the mask is False")
-        if self.variances is not None and np.any(self.variances, where=~self.mask):
-            raise ValueError("Entries.variances is not zero where the mask is False")
+        for name, held in (("values", self.values), ("variances", self.variances)):
+            if held is not None and np.any(held, where=~self.mask):
+                raise ValueError(f"Entries.{name} is not zero where the mask is False")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -246,7 +245,7 @@ class Entries(Table, Record):
         return replace(self, **some)
 
     def only(self, kept: Mask) -> Self:
-        """The table without what is known of entries where a mask is False."""
+        """The table without what is known of entries (or of columns) where a mask is False."""
         mask = self.mask & kept
         variances = None if self.variances is None else np.where(mask, self.variances, 0)
         return replace(self, values=np.where(mask, self.values, 0), mask=mask, variances=variances)
@@ -276,12 +275,6 @@ class Entries(Table, Record):
             return self
         weights = None if self.weights is None else np.tile(self.weights, 2)
         return Entries(np.hstack([self.values.real, self.values.imag]), np.tile(self.mask, 2), None, weights)
-
-    def without(self, columns: Index) -> Entries:
-        """The same with nothing observed in some columns."""
-        kept = np.ones(self.shape, bool)
-        kept[:, columns] = False
-        return self.only(kept)
 
     def residual(self, centers: Values) -> Values:
         """S_i (u_i - x_i), zero where missing."""
@@ -367,9 +360,8 @@ class SparseEntries(Table, Record):
         return n, p
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.rows.dtype
-        return dtype
+    def dtype(self) -> Any:
+        return self.rows.dtype
 
     @property
     def n_stored(self) -> int:
@@ -427,7 +419,7 @@ class SparseEntries(Table, Record):
         return iter(np.split(by_column.data, by_column.indptr[1:-1]))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> SparseEntries:
-        return SparseEntries(self.rows[rows], self.feature_names, self.weights)
+        return replace(self, rows=self.rows[rows])
 
     def parts(self) -> Iterator[SparseEntries]:
         yield self
@@ -438,8 +430,9 @@ class SparseEntries(Table, Record):
         made = sparse.csr_matrix((data, kept.indices, kept.indptr), kept.shape)
         return SparseEntries(made, None, None if self.weights is None else self.weights[columns])
 
-    def without(self, columns: Index) -> SparseEntries:
-        return SparseEntries(stored_where(~np.isin(self.rows.indices, columns), self.rows), self.feature_names)
+    def only(self, kept: Mask) -> SparseEntries:
+        """The table without the entries of columns where a mask is False."""
+        return replace(self, rows=stored_where(kept[self.rows.indices], self.rows))
 
     def real(self) -> SparseEntries:
         if self.dtype.kind != "c":

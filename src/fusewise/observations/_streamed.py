@@ -152,8 +152,7 @@ class ArrayBlocks:
     def shape(self) -> tuple[int, int]:
         if len(self.array.shape) != 2:
             raise InputError(f"Expected 2D array, got {len(self.array.shape)}D array instead: one row per point")
-        n, p = self.array.shape
-        return n, p
+        return tuple(self.array.shape)
 
     def blocks(self) -> Iterator[Entries]:
         for rows in row_blocks(*self.shape, READ_ENTRIES):
@@ -168,9 +167,17 @@ class ParquetBlocks:
     columns: tuple[str, ...] | None = None  # names of the numeric columns to read, in order; None: all columns
 
     @property
+    def _file(self) -> Any:
+        try:
+            from pyarrow import parquet
+        except ImportError as error:
+            raise ImportError('reading Parquet files requires pyarrow: pip install "fusewise[frames]"') from error
+        return parquet.ParquetFile(self.path)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns that are read."""
-        known = tuple(_parquet().ParquetFile(self.path).schema_arrow.names)
+        known = tuple(self._file.schema_arrow.names)
         unknown = set(self.columns or ()).difference(known)
         if unknown:
             raise InputError(f"{os.fspath(self.path)} has no column {min(unknown)!r}; it has {', '.join(known[:20])}")
@@ -179,24 +186,22 @@ class ParquetBlocks:
     @property
     def header(self) -> Any:
         """The columns without their rows, as an Arrow table."""
-        schema = _parquet().ParquetFile(self.path).schema_arrow
-        return schema.empty_table().select(list(self.names))
+        return self._file.schema_arrow.empty_table().select(list(self.names))
 
     @property
     def shape(self) -> tuple[int, int]:
-        return _parquet().ParquetFile(self.path).metadata.num_rows, len(self.names)
+        return self._file.metadata.num_rows, len(self.names)
 
     def blocks(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks of at most one row group."""
         names = list(self.names)
         single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's name for float32
-        with _parquet().ParquetFile(self.path) as file:
+        with self._file as file:
             for batch in file.iter_batches(max(1, READ_ENTRIES // max(len(names), 1)), columns=names):
                 columns = [self._numbers(batch, name) for name in names]
                 yield _entries(np.column_stack(columns).astype(np.float32 if single else float), None, tuple(names))
 
     def _numbers(self, batch: Any, name: str) -> Values:
-        """A column as floats, NaN where null."""
         try:
             return np.asarray(batch.column(name).cast("float64").to_numpy(zero_copy_only=False))
         except (ValueError, NotImplementedError) as error:
@@ -212,14 +217,6 @@ def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = 
     if mask is not None:
         observed &= mask.astype(bool)
     return Entries(np.where(observed, values, 0), observed, names)
-
-
-def _parquet() -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError('reading Parquet files requires pyarrow: pip install "fusewise[frames]"') from error
-    return parquet
 
 
 #: Rows from which means and variances of columns are estimated that are not known exactly.
