@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -245,19 +245,9 @@ def with_rows(summary: StreamSummary | None, table: Table, encoder: FrameEncoder
         features, shares = table.feature_names or tuple(f"x{j}" for j in range(p)), np.zeros(p, bool)
     else:
         features, shares = encoder.features, encoder.shares
-    for rows in _in_blocks(table):
-        if summary is None:
-            summary = StreamSummary.of(rows, STREAM_SAMPLE, seed, features, shares)
-        else:
-            summary = summary.with_rows(rows, features, shares)
-    assert summary is not None
-    return summary
-
-
-def _in_blocks(table: Table) -> Iterator[Entries]:
-    """The rows of a table, some at a time if it is not dense."""
+    found = StreamSummary.empty(STREAM_SAMPLE, seed, p, table.dtype) if summary is None else summary
     for part in table.parts():
-        if isinstance(part, Entries):
-            yield part
-        else:
-            yield from (part.take(rows).dense() for rows in row_blocks(part.shape[0], 1, ROWS_AT_A_TIME))
+        n = part.shape[0]
+        for rows in row_blocks(n, 1, n if isinstance(part, Entries) else ROWS_AT_A_TIME):
+            found = found.with_rows(part.take(rows).dense(), features, shares)
+    return found

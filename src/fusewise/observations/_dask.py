@@ -81,8 +81,7 @@ class DaskBlocks:
 
     @property
     def _ends(self) -> tuple[Any, ...]:
-        ends: tuple[Any, ...] = self.collection.divisions if self.is_frame else self.collection.chunks[0]
-        return ends
+        return tuple(self.collection.divisions if self.is_frame else self.collection.chunks[0])
 
     @property
     def is_frame(self) -> bool:
@@ -102,14 +101,9 @@ class DaskBlocks:
         The function is called with the ``Block``, its number and `given`, which each worker is sent once, in one
         thread.
         """
-        task, beside = self._task(function, given)
-        if self.is_frame:
-            # Dask wants to know what comes back; it is not checked
-            loosely = {"meta": self.header.iloc[:, 0], "enforce_metadata": False, "align_dataframes": False}
-            return list(self.collection.map_partitions(_of_partition, task, *beside, **loosely).to_delayed())
-        # Any object may come back: the array is never put together.
-        found = self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=object, meta=np.empty((0, 0), object))
-        return list(found.to_delayed().ravel())
+        # Dask wants to know what comes back, which is any object: it is neither checked nor put together.
+        meta = self.header.iloc[:, 0] if self.is_frame else np.empty(0, object)
+        return list(self.rows(function, *given, meta=meta).to_delayed())
 
     def rows(self, function: Callable[..., Any], *given: Any, meta: Any, width: int | None = None) -> Any:
         """What a function returns for the rows of each block, as a collection of Dask with the same blocks.
@@ -117,26 +111,20 @@ class DaskBlocks:
         `meta` is an empty result: an array, or a series or a frame of pandas if the table is a frame; `width` the
         number of columns of an array, None if it has one dimension.
         """
-        task, beside = self._task(function, given)
-        if self.is_frame:
-            return self.collection.map_partitions(_of_partition, task, *beside, meta=meta, align_dataframes=False)
-        if width is None:
-            return self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=meta.dtype, drop_axis=1, meta=meta)
-        chunks = (self.collection.chunks[0], (width,))
-        return self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=meta.dtype, chunks=chunks, meta=meta)
-
-    def _task(self, function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-        """The task of a block, which is sent once; and the collections whose blocks come with the rows."""
-        beside = {name: each for name, each in self.half.items() if is_dask(each)}
+        beside = {name: each for name, each in self.half.items() if is_dask(each)}  # their blocks come with the rows
         columns = {name: each for name, each in self.half.items() if name not in beside}
         told = {"given": given, "read": self.read, "columns": columns, "names": tuple(beside)}
-        return _sent(partial(_on_block, function=function, n_blocks=self.n_blocks, **told)), list(beside.values())
+        task = _sent(partial(_on_block, function=function, n_blocks=self.n_blocks, **told))
+        if self.is_frame:
+            loosely = {"meta": meta, "enforce_metadata": False, "align_dataframes": False}
+            return self.collection.map_partitions(_of_partition, task, *beside.values(), **loosely)
+        kept = {"drop_axis": 1} if width is None else {"chunks": (self.collection.chunks[0], (width,))}
+        return self.collection.map_blocks(_of_chunk, *beside.values(), task=task, dtype=meta.dtype, meta=meta, **kept)
 
 
-def compute(tasks: Sequence[Any]) -> tuple[Any, ...]:
+def compute(tasks: Sequence[Any]) -> Any:
     """Compute tasks on the scheduler that is set up (a ``distributed.Client``, or ``dask.config``), or on threads."""
-    found: tuple[Any, ...] = dask_library().compute(*tasks)
-    return found
+    return dask_library().compute(*tasks)
 
 
 def merged(tasks: Sequence[Any], merge: Callable[[T, T], T]) -> T:
@@ -248,7 +236,8 @@ class DaskTable(SummarisedTable):
             k: rows[cuts[k] : cuts[k + 1]] - (ends[k] - lengths[k]) for k in np.flatnonzero(np.diff(cuts)).tolist()
         }
         tasks = self._there.each(partial(_some_rows, among_seen=among_seen), wanted)
-        return compute([tasks[k] for k in wanted])
+        found: Sequence[Entries] = compute([tasks[k] for k in wanted])
+        return found
 
 
 def _statistics(block: Block, number: int) -> tuple[ColumnMoments, list[int], list[int]]:

@@ -147,9 +147,10 @@ class StreamSummary(Record):
     _rules: ClassVar = {"moments": Instance(ColumnMoments, P="P"), "sample": Instance(RowSample, P="P")}
 
     @classmethod
-    def of(cls, rows: Entries, size: int, seed: int, features: Sequence[str], shares: Mask) -> StreamSummary:
-        sample = RowSample.empty(size, seed, rows.shape[1])
-        return cls(ColumnMoments.of(rows), sample.with_rows(rows, features, shares))
+    def empty(cls, size: int, seed: int, n_columns: int, dtype: npt.DTypeLike) -> StreamSummary:
+        """The summary before the first row."""
+        none = Entries(np.zeros((0, n_columns), dtype), np.zeros((0, n_columns), bool))
+        return cls(ColumnMoments.of(none), RowSample.empty(size, seed, n_columns))
 
     def with_rows(self, rows: Entries, features: Sequence[str], shares: Mask) -> StreamSummary:
         """The summary after further rows; warns about columns whose mean has moved far."""

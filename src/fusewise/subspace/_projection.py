@@ -171,7 +171,9 @@ def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple
     """``coordinates`` from ``information``, in NumPy arrays or tensors."""
     scales = beside(np.sqrt(subspace.variances), vector)  # on both sides: a variance of zero gives a coordinate of zero
     ones = beside(np.ones(len(vector)), vector)
-    covariance = scales[:, None] * block_inverses(scales[:, None] * precision * scales, ones) * scales
+    covariance = block_inverses(scales[:, None] * precision * scales, ones)
+    covariance *= scales[:, None]
+    covariance *= scales
     return block_products(covariance, vector), covariance
 
 
