@@ -17,16 +17,9 @@ from fusewise.support import NumberArray, Record
 
 def number_by_size(groups: npt.NDArray[Any], min_size: int = 1) -> Labels:
     """Number the groups 0, 1, ... by decreasing size (ties in order of appearance); -1 for groups below `min_size`."""
-    n = len(groups)
-    # Numbers that are not much larger than n need not be sorted to be counted.
-    small = groups.dtype.kind in "iu" and groups.min(initial=0) >= 0 and groups.max(initial=0) <= 4 * n
-    members = groups if small else np.unique(groups, return_inverse=True)[1]
-    sizes = np.bincount(members)
-    first = np.full(len(sizes), n)
-    first[members[::-1]] = np.arange(n)[::-1]  # of several the last assignment holds
-    order = np.lexsort((first, -sizes))
-    names = np.empty(len(sizes), dtype=np.intp)
-    names[order] = np.arange(len(sizes))
+    kinds, first, members, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    names = np.empty(len(kinds), np.intp)
+    names[np.lexsort((first, -sizes))] = np.arange(len(kinds))
     names[sizes < min_size] = -1
     return names[members]
 

@@ -125,13 +125,6 @@ class NeighborPairs:
     affinity: Array
 
     @classmethod
-    def from_graph(cls, graph: Any) -> Self:
-        """Take the edges of a sparse matrix of affinities, symmetrised by the larger of c_ij and c_ji."""
-        graph = sparse.csr_matrix(graph)
-        both = sparse.coo_matrix(sparse.triu(graph.maximum(graph.T), k=1))
-        return cls(graph.shape[0], both.row.astype(np.intp), both.col.astype(np.intp), both.data)
-
-    @classmethod
     def nearest(cls, entries: Entries, n_neighbors: int) -> Self:
         """Join each point to its `n_neighbors` nearest by partial distance."""
         n = entries.shape[0]
