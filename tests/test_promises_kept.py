@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from fusewise import FusionClustering, fuse
+from fusewise import fuse
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.exact import certify, solve_l0
 from fusewise.fidelity import Box
@@ -51,12 +51,3 @@ def test_fast_method_is_certified_optimal():
     assert certificate.status == "optimal"
     # 45 points in 3 groups of 15: ordered pairs apart = 45 * 30.
     assert certificate.objective == 45 * 30
-
-
-def test_geometry_of_a_fitted_model():
-    """What is measured on the labels a model found is what is measured on the true ones, if it found those."""
-    _, holes, y, _ = draw(3, 20, 32, 0.3, 0.8, seed=1)
-    model = FusionClustering().fit(holes)
-    assert adjusted_rand_score(y, model.labels_) == 1.0
-    found, true = ClusterGeometry.from_data(holes, model.labels_), ClusterGeometry.from_data(holes, y)
-    assert (found.kappa, found.mu0, found.separating) == (true.kappa, true.mu0, true.separating)

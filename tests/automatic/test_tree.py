@@ -5,7 +5,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 
@@ -34,11 +33,11 @@ def points(X):
 
 def graph(rng, n, density):
     upper = np.triu(rng.uniform(0.5, 2, size=(n, n)) * (rng.uniform(size=(n, n)) < density), 1)
-    return NeighborPairs.from_graph(sparse.csr_matrix(upper))
+    return NeighborPairs(n, *upper.nonzero(), upper[upper > 0])
 
 
 def complete(n):
-    return NeighborPairs.from_graph(sparse.csr_matrix(np.ones((n, n))))
+    return NeighborPairs(n, *np.triu_indices(n, 1), np.ones(n * (n - 1) // 2))
 
 
 def naive(observations, pairs, hints=NO_HINTS):
@@ -151,7 +150,7 @@ def test_it_is_the_greedy_where_a_large_group_takes_in_one_point_after_another(s
     gram = np.einsum("imk,iml->ikl", A := rng.normal(size=(36, 3, 2)), A)
     observations = Quadratics(gram, np.einsum("ikl,il->ik", gram, X), np.zeros(36))
     near = squareform(pdist(X)).argsort(axis=1)[:, 1:7]
-    pairs = NeighborPairs.from_graph(sparse.csr_matrix((np.ones(216), (np.repeat(np.arange(36), 6), near.ravel()))))
+    pairs = NeighborPairs.from_neighbors(near)
     joined, heights = naive(observations, pairs)
     tree = fusion_tree(observations, pairs)
     assert joined_sets(tree) == joined

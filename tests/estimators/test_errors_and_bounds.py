@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering, FusionImputer
-from fusewise.datasets import hide_entries, make_clusters
+from fusewise.datasets import make_clusters
 from fusewise.support import InputError
 
 K, SIZE, COLUMNS = 3, 40, 8
@@ -26,19 +26,6 @@ def same(one, other, tolerance=1e-8):
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_allclose(one.probabilities_, other.probabilities_, atol=tolerance)
     np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, atol=tolerance)
-
-
-def test_no_error_is_an_exact_table():
-    holes = hide_entries(COMPLETE, 0.2, random_state=0)
-    same(FusionClustering().fit(holes, error=np.zeros(COLUMNS)), FusionClustering().fit(holes))
-
-
-def test_an_infinite_error_and_bounds_without_end_are_missing_entries():
-    error = np.where(BELOW, np.inf, 0.0)
-    dropped = FusionClustering().fit(SEEN)
-    same(FusionClustering().fit(COMPLETE, error=error), dropped)
-    ends = np.full(COMPLETE.shape, np.inf)
-    same(FusionClustering().fit(SEEN, lower=-ends, upper=ends), dropped)
 
 
 def test_a_narrow_interval_is_a_value():
@@ -109,14 +96,6 @@ def test_a_row_of_nothing_but_bounds_has_a_cluster(model):
     row = np.full((1, COLUMNS), np.nan)
     for k, center in enumerate(centers):
         assert model.predict(row, lower=center - 0.1, upper=center + 0.1)[0] == k
-
-
-def test_saved_models_know(model, tmp_path):
-    model.save(tmp_path / "model.fusewise")
-    again = fusewise.load(tmp_path / "model.fusewise")
-    same(again, model, 0)
-    np.testing.assert_array_equal(again.observations_.high, model.observations_.high)
-    np.testing.assert_array_equal(again.predict(SEEN, upper=LIMIT), model.labels_)
 
 
 def test_alternatives_stability_and_likeness_go_on_from_it(model):

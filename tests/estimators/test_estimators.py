@@ -1,6 +1,5 @@
 """The estimators, as a scikit-learn user meets them."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from fusewise import DataWarning, FusionClustering, FusionImputer, load
 from fusewise.datasets import hide_entries, make_clusters
@@ -115,14 +112,6 @@ def test_tables_of_every_kind_agree(clusters, fitted):
     assert list(FusionClustering().fit(frames[0]).feature_names_in_) == names
 
 
-def test_pipeline_and_pickle(clusters):
-    X, y = clusters
-    pipeline = make_pipeline(StandardScaler(), FusionClustering()).fit(X)
-    assert adjusted_rand_score(y, pipeline[-1].labels_) == 1.0
-    again = pickle.loads(pickle.dumps(pipeline))
-    np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
-
-
 def test_pandas_output(clusters):
     table = pd.DataFrame(clusters[0], columns=list("abcdefghij"), index=np.arange(90) + 5)
     filled = FusionImputer().set_output(transform="pandas").fit_transform(table)
@@ -162,49 +151,6 @@ def test_a_text_that_is_an_identifier_is_warned_of_by_name(clusters, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
         FusionClustering().fit(some)
-
-
-def test_imputer_says_how_far_off_it_is():
-    # Entries hidden from it beforehand: the error it foretells is the error it makes.
-    truth, _, _ = make_clusters(3, 200, 12, noise=0.2, random_state=0)
-    X = hide_entries(truth, 0.3, random_state=1)
-    imputer = FusionImputer().fit(X)
-    foretold = imputer.held_out_error_
-    assert set(foretold) == {"clusters", "subspace", "means"}
-    assert imputer.fill_ == min(("clusters", "subspace"), key=foretold.get)
-    misses = ((imputer.transform(X) - truth) / np.nanstd(X, axis=0))[np.isnan(X)]
-    assert np.sqrt(np.mean(misses**2)) == pytest.approx(foretold[imputer.fill_], rel=0.15)
-    assert foretold["means"] == pytest.approx(1, abs=0.1)
-
-
-def test_imputer_fills_by_the_subspace_where_rows_do_not_cluster():
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 60)) + 0.5 * rng.normal(size=(150, 60))
-    X = hide_entries(truth, 0.9, random_state=0)
-    imputer = FusionImputer().fit(X)
-    assert imputer.fill_ == "subspace"
-    hidden = np.isnan(X)
-    filled, means = imputer.transform(X), np.broadcast_to(np.nanmean(X, axis=0), X.shape)
-    assert np.mean((filled - truth)[hidden] ** 2) < 0.8 * np.mean((means - truth)[hidden] ** 2)
-    np.testing.assert_array_equal(filled[~hidden], X[~hidden])
-
-
-def test_imputer_fills_complex_tables_by_the_subspace():
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 30)) * (1 + 0.5j)
-    X = truth + 0.3 * (rng.normal(size=truth.shape) + 1j * rng.normal(size=truth.shape))
-    hidden = rng.random(X.shape) < 0.7
-    X[hidden] = complex(np.nan, np.nan)
-    imputer = FusionImputer().fit(X)
-    assert imputer.fill_ == "subspace"
-    filled = imputer.transform(X)
-    assert np.mean(np.abs(filled - truth)[hidden] ** 2) < 0.5 * np.mean(np.abs(truth)[hidden] ** 2)
-
-
-def test_imputer_of_a_tiny_table_has_nothing_to_hide():
-    imputer = FusionImputer(n_clusters=1).fit(np.array([[1.0, np.nan], [2.0, 3.0], [1.5, 2.0]]))
-    assert imputer.held_out_error_ == {}
-    assert imputer.fill_ == "clusters"
 
 
 def test_whoever_listens_hears_of_the_fit(clusters, capsys):

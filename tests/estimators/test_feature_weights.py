@@ -94,17 +94,6 @@ def test_a_column_that_hides_the_clusters_may_count_less(nuisance):
     assert adjusted_rand_score(half, other.labels_) > 0.98
 
 
-def test_a_repeated_category_is_one_of_weight_two():
-    """Answers of a survey, of which the last is asked twice: the same clusters and probabilities."""
-    random = np.random.default_rng(4)
-    y = np.repeat([0, 1, 2], 80)
-    answers = [np.where(random.random(240) < 0.75, y, random.integers(3, size=240)).astype(str) for _ in range(5)]
-    frame = pd.DataFrame(dict(zip("abcde", answers, strict=True)))
-    model = FusionClustering(3, feature_weights={"e": 2}).fit(frame)
-    twice = FusionClustering(3).fit(frame.assign(f=frame["e"]))
-    assert adjusted_rand_score(model.labels_, twice.labels_) == 1
-
-
 def test_a_column_that_counts_often_is_not_cut_for_it():
     """Its own values would be evidence of ever narrower slices, if it were evidence more than once."""
     random = np.random.default_rng(5)

@@ -44,22 +44,6 @@ class TestAgainstOneFit:
         assert adjusted_rand_score(given, whole.labels_) >= 0.98
         assert adjusted_rand_score(given, y) >= adjusted_rand_score(whole.labels_, y) - 0.02
 
-    def test_a_stream_is_fitted_as_its_blocks(self):
-        X, _ = blobs(360, 0.2)
-        stream = FusionClustering().fit(X[begin : begin + 150] for begin in range(0, 360, 150))
-        model = FusionClustering()
-        for begin in range(0, 360, 150):
-            model.partial_fit(X[begin : begin + 150])
-        np.testing.assert_array_equal(stream.labels_, model.labels_)
-        assert len(stream.labels_) == 60
-        assert stream.fit(X).labels_.shape == (360,)  # a table again, and nothing left of the stream
-
-    def test_blocks_after_a_fit_add_to_its_table(self):
-        X, _ = blobs(300, 0.2)
-        later = FusionClustering().fit(X[:100]).partial_fit(X[100:])
-        parts = FusionClustering().partial_fit(X[:100]).partial_fit(X[100:])
-        np.testing.assert_array_equal(later.predict(X), parts.predict(X))
-
     def test_a_cluster_that_comes_later_is_found(self):
         X, y = blobs(400, 0.2)
         model = FusionClustering().partial_fit(X[y < 3])

@@ -50,12 +50,6 @@ def test_a_long_table_is_sampled_by_its_weights(monkeypatch, clusters, weights):
     np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
 
 
-def test_ones_and_none_are_the_same_to_the_last_bit(clusters):
-    X, _ = clusters
-    ones, none = FusionClustering().fit(X, sample_weight=np.ones(90)), FusionClustering().fit(X)
-    np.testing.assert_array_equal(ones.probabilities_, none.probabilities_)
-
-
 def test_the_imputer_takes_them_too(clusters, weights):
     X, _ = clusters
     weighted = FusionImputer(random_state=0).fit(X, sample_weight=weights)

@@ -19,7 +19,7 @@ from fusewise.automatic._rows import SMALLEST_SHARE
 from fusewise.automatic._search import RANK, TreeSearch
 from fusewise.automatic._units import Levels, Units, is_number
 from fusewise.kernels import Index
-from fusewise.observations import BoundedEntries, Entries, InMemory, Table, reduce_blocks
+from fusewise.observations import BoundedEntries, Entries, InMemory, Table
 from fusewise.progress import Progress
 from fusewise.support import counted, in_series
 
@@ -117,7 +117,7 @@ class SampledSearch:
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
         rows = None
         if not self.levels and self.table.dtype.kind != "c" and self.units.weights is None:
-            known = reduce_blocks(Surprised(clusters, self.units, self.seed), Surprises.merged, self.table).in_order(n)
+            known = self.table.reduce(Surprised(clusters, self.units, self.seed), Surprises.merged).in_order(n)
             rows = Classifier(self.units, clusters).placed(self.table.take(known.row))
         refused: list[float] = []
         if isinstance(rows, Entries):

@@ -126,10 +126,8 @@ def of_features(given: Any, name: str, X: Any, encoder: FrameEncoder | None) -> 
 
 
 def with_half_known(table: Table, half: dict[str, Any], X: Any, encoder: FrameEncoder | None) -> Table:
-    """The table of X, with the error, lower and upper of its entries if there are any."""
-    if not half:
-        return table
-    parts = {name: of_features(each, name, X, encoder) for name, each in half.items()}
+    """The table of X, with the error, lower and upper of its entries, of which those not given are None."""
+    parts = {name: of_features(each, name, X, encoder) for name, each in half.items() if each is not None}
     return half_known(table, **parts, names=None if encoder is None else encoder.features)
 
 
@@ -211,7 +209,7 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
             self.encoder_ = self.encoder_.extended(X, self._categories) if extend else self.encoder_
             table = as_table(self.encoder_.encode(X), min_rows=fewest)
         if isinstance(X, Reading) and self._takes_half_known:
-            half = X.half_known | half
+            half = X.half_known | {name: each for name, each in half.items() if each is not None}
         return with_half_known(table, half, X, self.encoder_)
 
     @property

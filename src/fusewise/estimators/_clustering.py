@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fusewise.automatic import Alternative, Choice, Hints, LevelBlock, Stability
+from fusewise.automatic import Alternative, Choice, LevelBlock, Stability
 from fusewise.estimators._base import COMMON, COUNT, ClusteringEstimator, in_plain_words
 from fusewise.estimators._comparison import ClusterComparison, compare
 from fusewise.estimators._explanation import Explanation, explanations
@@ -26,8 +26,15 @@ from fusewise.estimators._inputs import (
     source_of,
     with_rows,
 )
-from fusewise.estimators._matching import Matching, labels_before, matched
-from fusewise.estimators._result import ClusteringResult, cluster, counting, fate_of_blanks
+from fusewise.estimators._result import (
+    ClusteringResult,
+    Matching,
+    cluster,
+    counting,
+    fate_of_blanks,
+    labels_before,
+    matched,
+)
 from fusewise.estimators._stability import Alternatives, alternatives_of, stability_of
 from fusewise.kernels import Real, Values
 from fusewise.observations import (
@@ -219,7 +226,7 @@ class FusionClustering(ClusteringEstimator):
             Those of a Dask table are Dask tables with the same blocks, or numbers for each column.
         """
         self._check_parameters()
-        half = given_of(error=error, lower=lower, upper=upper)
+        half = {"error": error, "lower": lower, "upper": upper}
         told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
         kind = "a stream of blocks" if isinstance(X, Iterator) else "a Dask table" if is_dask(X) else None
         if kind is not None and (told or self.semi_supervised):
@@ -268,9 +275,6 @@ class FusionClustering(ClusteringEstimator):
     def _weights(self) -> Real | None:
         return read_weights(self.feature_weights, self._names, self.encoder_)
 
-    def _counting(self, table: Any) -> Any:
-        return counting(table, self._weights)
-
     def _keep(self, table: Table, result: ClusteringResult | None) -> Self:
         """Store the result of a fit in place of an earlier one."""
         for name in ("_stream", "_others", "stability_", "matching_", "cluster_names_"):
@@ -306,7 +310,7 @@ class FusionClustering(ClusteringEstimator):
             raise InputError("partial_fit does not work with semi_supervised: fit to all rows")
         summary, before = self._so_far(), vars(self).get("encoder_")
         try:
-            half = given_of(error=error, lower=lower, upper=upper)
+            half = {"error": error, "lower": lower, "upper": upper}
             table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None, **half)
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
             now = self.encoder_
@@ -324,7 +328,8 @@ class FusionClustering(ClusteringEstimator):
         """Fit to blocks of rows that come once."""
         for name in ("_result", "_stream"):
             self.__dict__.pop(name, None)
-        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in half.items()}
+        given = {name: each for name, each in half.items() if each is not None}
+        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in given.items()}
         for block in blocks:
             own = {name: next(each, None) for name, each in beside.items()}
             if any(each is None for each in own.values()):
@@ -355,7 +360,7 @@ class FusionClustering(ClusteringEstimator):
         if "_stream" in held and held["_result"] is None:
             block: Table = self.observations_
             found = cluster(self._stream.table(block.feature_names), **self._settings())
-            self._result = found.of(self._counting(block))
+            self._result = found.of(counting(block, self._weights))
 
     # Results of the fit
 
@@ -401,7 +406,7 @@ class FusionClustering(ClusteringEstimator):
         """Probability of each cluster for each row, N x K."""
         shares = self._of_rows("probabilities")
         if shares is None:  # they were too many to be computed unasked
-            shares = self._found.probabilities(self._counting(self.observations_), self._hints)
+            shares = self._found.probabilities(counting(self.observations_, self._weights))
             self._result = replace(self._found, posterior=shares)
         return shares
 
@@ -413,7 +418,7 @@ class FusionClustering(ClusteringEstimator):
             raise AttributeError(
                 "fused_ has the size of the table and is not computed for Dask: use cluster_centers_ and labels_"
             )
-        return result.fused(self._counting(self.observations_))
+        return result.fused(counting(self.observations_, self._weights))
 
     @property
     def n_clusters_(self) -> int:
@@ -455,10 +460,6 @@ class FusionClustering(ClusteringEstimator):
         return not self.path_.interrupted
 
     @property
-    def _hints(self) -> Hints:
-        return self._found.hints
-
-    @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
 
@@ -467,7 +468,7 @@ class FusionClustering(ClusteringEstimator):
     def _new_rows(self, X: Any, y: Any = None, **half: Any) -> Table:
         """Read rows for the fitted model, with the errors and bounds of their entries."""
         check_is_fitted(self)
-        table: Table = self._counting(self._read(X, y, reset=False, **half))
+        table: Table = counting(self._read(X, y, reset=False, **half), self._weights)
         if isinstance(table, Entries):
             features = None if self.encoder_ is None else self.encoder_.features
             refuse_inexact(table, self._found.choice.two_valued, features)
@@ -475,10 +476,10 @@ class FusionClustering(ClusteringEstimator):
 
     def _of_new(self, what: str, X: Any, error: Any, lower: Any, upper: Any) -> Any:
         """What the result says of the rows of X, see ``Labeller.of_rows``."""
-        half = given_of(error=error, lower=lower, upper=upper)
+        half = {"error": error, "lower": lower, "upper": upper}
         if is_dask(X):
             check_is_fitted(self)
-            return self._lazy(what, self._counting(source_of(self, X, half, self._found.choice.two_valued)))
+            return self._lazy(what, counting(source_of(self, X, half, self._found.choice.two_valued), self._weights))
         table = self._new_rows(X, **half)
         if what == "labels":
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
@@ -528,9 +529,7 @@ class FusionClustering(ClusteringEstimator):
         root of its weight. y is ignored, and `error`, `lower` and `upper` are as in ``fit``: an entry between bounds
         counts as observed, with the probability of its interval.
         """
-        table = self._new_rows(
-            X, None if self.semi_supervised else y, **given_of(error=error, lower=lower, upper=upper)
-        )
+        table = self._new_rows(X, None if self.semi_supervised else y, error=error, lower=lower, upper=upper)
         seen = table.row_counts > 0
         weights = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight, float), seen.shape)
         gained: Real = self.path_.classifier.log_likelihood(table)
@@ -567,9 +566,8 @@ class FusionClustering(ClusteringEstimator):
             the ``columns`` with an entry its ``nats``. With ``by_size`` these add up to the log-odds, which are
             ``log(p / q)`` of the two probabilities of ``predict_proba``. ``to_frame`` for pandas.
         """
-        half = given_of(error=error, lower=lower, upper=upper)
         check_is_fitted(self)
-        table = self._fitted_table(None) if X is None else self._new_rows(X, **half)
+        table = self._fitted_table() if X is None else self._new_rows(X, error=error, lower=lower, upper=upper)
         index = getattr(X, "index", None)
         where = np.arange(table.shape[0]) if rows is None else np.asarray(rows)
         if len(where) and not 0 <= where.min() <= where.max() < table.shape[0]:
@@ -653,23 +651,13 @@ class FusionClustering(ClusteringEstimator):
             self._others = tuple(alternatives_of(self._found, self._fitted_table(X), told=told))
         return Alternatives(self._others, self.path_, partial(self._fitted_table, X))
 
-    def _fitted_table(self, X: Any) -> Table:
+    def _fitted_table(self, X: Any = None) -> Table:
         """The table that the model was fitted to."""
         if "_stream" in vars(self):
             raise InputError("the model has learnt from blocks of rows, of which it holds only a sample: fit a table")
-        held: Table = self.observations_
-        if X is None:
-            if isinstance(held, StreamedEntries) and held.source is None:
-                raise InputError("a saved or copied model does not include a table on disk: pass it as X")
-            table: Table = self._counting(held)
-            return table
-        table = self._counting(self._read(X, reset=False))
+        held = self.observations_
+        table: Table = counting(held if X is None else self._read(X, reset=False), self._weights)
         if table.shape[0] != held.shape[0]:
             here, rows = counted(table.shape[0], "row"), counted(held.shape[0], "row")
             raise InputError(f"X has {here}, but the model was fitted to {rows}: pass that table")
         return table
-
-
-def given_of(**parameters: Any) -> dict[str, Any]:
-    """Those that are given, which are not None."""
-    return {name: each for name, each in parameters.items() if each is not None}

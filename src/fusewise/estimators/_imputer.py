@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fusewise.automatic import Choice
 from fusewise.estimators._base import COMMON, COUNT, FusionEstimator, in_plain_words
-from fusewise.estimators._clustering import FusionClustering, given_of
+from fusewise.estimators._clustering import FusionClustering
 from fusewise.estimators._inputs import source_of
 from fusewise.estimators._result import Labeller
 from fusewise.kernels import Mask, Real, Values
@@ -26,7 +26,6 @@ from fusewise.observations import (
     RepeatedRows,
     Table,
     ValueRanges,
-    as_entries,
     is_dask,
 )
 from fusewise.saving import saveable
@@ -159,7 +158,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         is expected between these. A pandas or polars frame is returned as a frame with the same dtypes, anything else
         as an array; of a Dask table the result is lazy.
         """
-        half = given_of(error=error, lower=lower, upper=upper)
+        half = {"error": error, "lower": lower, "upper": upper}
         if is_dask(X):
             return self._fill_dask(X, half)
         X = reread(self, X) if isinstance(X, Reading) else X
@@ -199,7 +198,7 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         -------
         list of tables like those of ``transform``: arrays, or frames with the dtypes of X.
         """
-        entries, model = self._seen_by_model(X, given_of(error=error, lower=lower, upper=upper))
+        entries, model = self._seen_by_model(X, {"error": error, "lower": lower, "upper": upper})
         if n_draws != int(n_draws) or n_draws < 1:
             raise InputError(f"n_draws must be a positive whole number, got {n_draws!r}")
         random, tables = check_random_state(random_state), []
@@ -217,7 +216,6 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         return entries, self.smooth_
 
     def _fill_dask(self, X: Any, half: dict[str, Any]) -> Any:
-        """A lazy table with missing values filled in."""
         check_is_fitted(self)
         if self.smooth_ is not None:
             raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
@@ -237,7 +235,6 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         if hidden is None:
             return None
         rest = entries.only(~hidden)
-        table = np.where(rest.mask, rest.values, np.nan)
         deviations = np.sqrt(rest.column_variances)
         unit = np.broadcast_to(np.where(deviations > 0, deviations, 1), entries.shape)
         ranges = ValueRanges.of(rest)
@@ -248,12 +245,11 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to the whole table repeats the warnings
-            clustering = FusionClustering(**self.get_params(deep=False)).fit(table, y)
+            clustering = FusionClustering(**self.get_params(deep=False)).fit(rest.fill(np.nan), y)
             smooth = Smooth.of(rest)
-        found = {"clusters": clustering.path_.completed(as_entries(table)), "subspace": smooth.completed(rest)}
+        found = {"clusters": clustering.path_.completed(rest), "subspace": smooth.completed(rest)}
         found["means"] = np.broadcast_to(rest.column_means, entries.shape)
-        known = {way: error(whole) for way, whole in found.items()}
-        errors = {way: value for way, value in known.items() if np.isfinite(value)}
+        errors = {way: value for way, whole in found.items() if np.isfinite(value := error(whole))}
         model = clustering.path_ if _closer(errors) == "clusters" else smooth
         return errors, _scale(model, rest, entries, hidden)
 
@@ -310,7 +306,6 @@ def _in_container(X: Any, encoder: FrameEncoder | None, matrix: Values) -> Any:
 def _fill_block(
     block: Block, number: int, encoder: FrameEncoder | None, ranges: ValueRanges, labeller: Labeller
 ) -> Any:
-    """Fill in a block of a Dask table from its clusters."""
     rows = block.entries
     if not rows.shape[0]:
         return block.rows if is_frame(block.rows) else rows.values

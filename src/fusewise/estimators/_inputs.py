@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,8 +24,10 @@ from fusewise.observations import (
     StreamSummary,
     Table,
     as_entries,
+    is_missing,
     merged,
     numbered,
+    row_blocks,
 )
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables import FrameEncoder, contents_of, find_columns
@@ -78,18 +80,10 @@ def _labels(y: Any, n_rows: int) -> tuple[Index, Index, list[Any]]:
     given = np.asarray(y)
     if given.shape != (n_rows,):
         raise InputError(f"y must have one label for each of {counted(n_rows, 'row')}; its shape is {given.shape}")
-    values = given.tolist()
-    rows = [row for row, value in enumerate(values) if not _is_unknown(value)]
+    known = {row: value for row, value in enumerate(given.tolist()) if not (is_missing(value) or value == -1)}
     numbers: dict[Any, int] = {}
-    label = [numbers.setdefault(values[row], len(numbers)) for row in rows]
-    return np.array(rows, np.intp), np.array(label, np.intp), list(numbers)
-
-
-def _is_unknown(value: Any) -> bool:
-    """Whether a label is missing: None, NaN, NaT, pandas' NA, or -1."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return not isinstance(value, str | bytes) and bool(value != value or value == -1)
+    label = [numbers.setdefault(value, len(numbers)) for value in known.values()]
+    return np.array(list(known), np.intp), np.array(label, np.intp), list(numbers)
 
 
 def _refuse_contradictions(
@@ -168,8 +162,7 @@ class BlockReader:
 
     def __call__(self, block: Any, half: dict[str, Any]) -> Entries:
         numbers = block if self.encoder is None else self.encoder.encode(block)
-        said = {name: each for name, each in half.items() if each is not None}  # a block may have none
-        rows = with_half_known(as_entries(numbers, min_rows=0), said, block, self.encoder).dense()
+        rows = with_half_known(as_entries(numbers, min_rows=0), half, block, self.encoder).dense()
         if self.two_valued is not None:
             refuse_inexact(rows, self.two_valued)
         return rows
@@ -192,9 +185,8 @@ def read_dask(model: Any, X: Any, half: dict[str, Any]) -> DaskTable:
     objects = any(not dtype.startswith(("int", "uint", "float", "double")) for dtype in dtypes)
     model.encoder_ = None
     if objects if by_dtype else kinds is not None:  # some column may be a category
-        encoder = FrameEncoder.from_contents(
-            merged(source.each(lambda block, number: contents_of(block.rows, kinds)), _contents_together)
-        )
+        contents = merged(source.each(lambda block, number: contents_of(block.rows, kinds)), _contents_together)
+        encoder = FrameEncoder.from_contents(contents)
         if not (by_dtype and all(code.kind == "number" for code in encoder.columns)):
             model.encoder_ = encoder
     validate_data(model, source.header, skip_check_array=True, reset=True)
@@ -253,20 +245,9 @@ def with_rows(summary: StreamSummary | None, table: Table, encoder: FrameEncoder
         features, shares = table.feature_names or tuple(f"x{j}" for j in range(p)), np.zeros(p, bool)
     else:
         features, shares = encoder.features, encoder.shares
-    for rows in _in_blocks(table):
-        if summary is None:
-            summary = StreamSummary.of(rows, STREAM_SAMPLE, seed, features, shares)
-        else:
-            summary = summary.with_rows(rows, features, shares)
-    assert summary is not None
-    return summary
-
-
-def _in_blocks(table: Table) -> Iterator[Entries]:
-    """The rows of a table, some at a time if it is not dense."""
+    found = StreamSummary.empty(STREAM_SAMPLE, seed, p, table.dtype) if summary is None else summary
     for part in table.parts():
-        if isinstance(part, Entries):
-            yield part
-            continue
-        for begin in range(0, part.shape[0], ROWS_AT_A_TIME):
-            yield part.take(slice(begin, begin + ROWS_AT_A_TIME)).dense()
+        n = part.shape[0]
+        for rows in row_blocks(n, 1, n if isinstance(part, Entries) else ROWS_AT_A_TIME):
+            found = found.with_rows(part.take(rows).dense(), features, shares)
+    return found

@@ -29,7 +29,7 @@ from fusewise.fusion import (
 )
 from fusewise.kernels import Index as IndexArray
 from fusewise.kernels import Labels, Real, Values, torch_device
-from fusewise.observations import Entries, InMemory, Table, each_block, group_means, warn_of_blanks
+from fusewise.observations import Entries, Table, group_means, warn_of_blanks
 from fusewise.pairs import partial_squared_distances_to
 from fusewise.saving import saveable
 from fusewise.subspace import choose_rank
@@ -253,13 +253,8 @@ class PenalizedFusion(ClusteringEstimator):
     def _squared_distances(self, table: Table) -> Real:
         """Squared distances to the cluster centres, N x K, scaled from the observed entries to all."""
         centers: Values = self.cluster_centers_
-        squares = np.empty((table.shape[0], len(centers)), np.finfo(table.dtype).dtype)
-
-        def one(rows: InMemory, where: slice) -> None:
-            squares[where] = partial_squared_distances_to(rows, centers)
-
-        each_block(one, table)
-        return squares
+        blocks = table.of_each_block(lambda rows, where: partial_squared_distances_to(rows, centers))
+        return np.concatenate(list(blocks))
 
     @property
     def _n_features_out(self) -> int:

@@ -1,4 +1,4 @@
-"""The result of the default method: clusters in the order of their sizes, and what they say of rows."""
+"""The result of the default method: clusters by size, or by those of an earlier model; and what they say of rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic import (
@@ -21,22 +22,34 @@ from fusewise.automatic import (
     choose,
     outlier_confidence,
 )
+from fusewise.estimators._base import ClusteringEstimator, frame_of
 from fusewise.kernels import Index, Labels, Mask, Real, Values, announcing
 from fusewise.observations import (
     NO_CLUSTER,
     DaskTable,
+    DataWarning,
     Entries,
     InMemory,
     RepeatedRows,
     SparseEntries,
     Table,
     check_fits,
-    reduce_blocks,
     warn_of_blanks,
 )
 from fusewise.progress import shown
 from fusewise.saving import saveable
-from fusewise.support import Flag, InputError, Instance, Maybe, Number, NumberArray, PositionArray, Record, counted
+from fusewise.support import (
+    Flag,
+    InputError,
+    Instance,
+    Maybe,
+    Number,
+    NumberArray,
+    PositionArray,
+    Record,
+    counted,
+    in_series,
+)
 
 #: A row is in no cluster if it is an outlier with a larger probability.
 PROBABLE = 0.5
@@ -58,26 +71,18 @@ class Labeller:
     n_fitted: int
     outliers: bool
 
-    def alone(self, found: Classified, seen: Mask) -> Mask:
-        """Whether each row is in no cluster: it is likelier an outlier than not, or nothing is observed of it."""
-        return ~seen | (self._outlier_probability(found) > PROBABLE) if self.outliers else np.zeros(len(seen), bool)
+    def labels_and_confidence(self, found: Classified, seen: Mask) -> tuple[Labels, Real]:
+        """The cluster of each row, or -1 if it is likelier an outlier than not or nothing is observed of it.
 
-    def _outlier_probability(self, found: Classified) -> Real:
-        """The probability that each row is an outlier; 0 of one about as near to its cluster as its rows are."""
+        And the probability of that cluster; of an outlier that it is one, 0 if nothing is observed.
+        """
+        if not self.outliers:
+            return found.labels, found.sure
         probability, far = np.zeros(len(found.labels)), np.flatnonzero(found.outlying)
         probability[far] = outlier_confidence(found.tails[far], self.tails, self.n_fitted, self.tail_counts)
-        return probability
-
-    def labels(self, found: Classified, seen: Mask) -> Labels:
-        """The cluster of each row, or -1."""
-        return np.where(self.alone(found, seen), -1, found.labels)
-
-    def confidence(self, found: Classified, seen: Mask) -> Real:
-        """Probability of the likeliest cluster of each row; of an outlier that it is one; 0 if nothing is seen."""
-        if not self.outliers:
-            return found.sure
-        outlier = self._outlier_probability(found)
-        return np.where(seen, np.where(outlier > PROBABLE, outlier, found.sure), 0.0)
+        outlier = probability > PROBABLE
+        confidence = np.where(seen, np.where(outlier, probability, found.sure), 0.0)
+        return np.where(~seen | outlier, -1, found.labels), confidence
 
     def of_rows(self, what: str, rows: Table) -> Any:
         """The "labels", "probabilities", "confidence" or "distances" of rows, or these "completed" from clusters."""
@@ -92,7 +97,7 @@ class Labeller:
         found = self.classifier.classify(rows, posterior=what == "probabilities")
         if what == "probabilities":
             return found.posterior
-        return (self.labels if what == "labels" else self.confidence)(found, rows.row_counts > 0)
+        return self.labels_and_confidence(found, rows.row_counts > 0)[0 if what == "labels" else 1]
 
 
 @saveable
@@ -108,7 +113,7 @@ class ClusteringResult(Record):
     tail_counts: Index
     n_fitted: int
     outliers: bool
-    labels: Labels | None = None
+    labels: Any = None  # N integers
     confidence: Real | None = None
     posterior: Real | None = None
     hints: Hints = NO_HINTS
@@ -137,8 +142,7 @@ class ClusteringResult(Record):
 
     @property
     def labeller(self) -> Labeller:
-        of_fit = self.tails, self.tail_counts, self.n_fitted
-        return Labeller(self.choice.classifier, *of_fit, self.outliers)
+        return Labeller(self.choice.classifier, self.tails, self.tail_counts, self.n_fitted, self.outliers)
 
     @property
     def centers(self) -> Values:
@@ -151,8 +155,7 @@ class ClusteringResult(Record):
 
     def labelled(self, found: Classified, seen: Mask) -> ClusteringResult:
         """The same clusters with the labels of rows that were classified."""
-        of = self.labeller
-        labels, confidence = of.labels(found, seen), of.confidence(found, seen)
+        labels, confidence = self.labeller.labels_and_confidence(found, seen)
         return replace(self, labels=labels, confidence=confidence, posterior=found.posterior)
 
     def renumbered(self, numbers: Index) -> ClusteringResult:
@@ -163,17 +166,18 @@ class ClusteringResult(Record):
         posterior = None if self.posterior is None else self.posterior.take(np.argsort(numbers), axis=1)
         return replace(self, choice=choice, labels=labels, posterior=posterior)
 
-    def probabilities(self, table: Table, hints: Hints = NO_HINTS) -> Real:
-        """Probability of each cluster for each row of a table, N x K."""
+    def probabilities(self, table: Table) -> Real:
+        """Probability of each cluster for each row of the fit, N x K; computed if it was not kept."""
+        if self.posterior is not None:
+            return self.posterior
         check_fits("the probabilities of the clusters", (table.shape[0], self.n_clusters), 16)
-        posterior = self.choice.classify(table, hints, posterior=True).posterior
+        posterior = self.choice.classify(table, self.hints, posterior=True).posterior
         assert posterior is not None
         return posterior
 
     def fused(self, table: Table) -> Values:
         """Centre of each row of the fit: its cluster's; of an outlier its own; of an empty row the mean of all."""
         centers, labels = self.centers.astype(table.dtype), self.labels
-        assert labels is not None
         check_fits("fused_ (cluster_centers_[labels_], for clustered rows)", table.shape, centers.itemsize)
         fused: Values = centers[labels]
         outlying = np.flatnonzero((labels < 0) & (table.row_counts > 0))
@@ -181,8 +185,7 @@ class ClusteringResult(Record):
             fused[outlying] = self.choice.ambient(self.choice.places(table.take(outlying)))
         blank = table.row_counts == 0
         if blank.any():
-            shares = self.probabilities(table, self.hints) if self.posterior is None else self.posterior
-            fused[blank] = np.average(shares, axis=0, weights=self.counts) @ centers
+            fused[blank] = np.average(self.probabilities(table), axis=0, weights=self.counts) @ centers
         return fused
 
 
@@ -192,7 +195,7 @@ def counting(table: Any, weights: Real | None) -> Any:
         return table
     if not isinstance(table, Entries | SparseEntries):
         raise InputError("a table that is not in memory takes no feature_weights of 0: leave these columns out of X")
-    return table.without(np.flatnonzero(weights == 0))
+    return table.only(weights > 0)
 
 
 def fate_of_blanks(outliers: bool) -> str:
@@ -260,15 +263,13 @@ def labelled(table: Table, choice: Choice, outliers: bool, hints: Hints, counts:
     tails = np.sort(found.tails[found.outlying & seen])
     ranks = np.arange(1, len(tails) + 1)
     result = ClusteringResult(choice, tails, ranks, table.n_seen, outliers, hints=hints, counts=counts)
-    inside = ~result.labeller.alone(found, seen)
-    often = None if counts is None else counts[inside]
-    return result.labelled(found, seen).renumbered(
-        _by_size(np.bincount(found.labels[inside], often, choice.n_clusters))
-    )
+    result = result.labelled(found, seen)
+    inside = result.labels >= 0
+    sizes = np.bincount(result.labels[inside], None if counts is None else counts[inside], choice.n_clusters)
+    return result.renumbered(_by_size(sizes))
 
 
 def _by_size(sizes: Any) -> Index:
-    """The place of each cluster among all, the largest first."""
     return np.asarray(np.argsort(np.argsort(-sizes, kind="stable")))
 
 
@@ -280,7 +281,7 @@ def _label_remotely(table: DaskTable, choice: Choice, outliers: bool) -> Cluster
     none = np.zeros(0), np.zeros(0, np.intp)
     while True:
         result = ClusteringResult(choice, *none, table.n_seen, outliers)
-        sizes, tails = reduce_blocks(partial(_row_counts, labeller=result.labeller), _sums, table)
+        sizes, tails = table.reduce(partial(_row_counts, labeller=result.labeller), _sums)
         kept = np.flatnonzero(sizes) if sizes.any() else np.array([choice.clusters.shares.argmax()])
         if len(kept) == choice.n_clusters:
             some = np.flatnonzero(tails)
@@ -299,3 +300,102 @@ def _row_counts(rows: InMemory, begin: int, labeller: Labeller) -> tuple[Index, 
 
 def _sums(one: tuple[Index, Index], other: tuple[Index, Index]) -> tuple[Index, Index]:
     return one[0] + other[0], one[1] + other[1]
+
+
+#: Jaccard similarity up to which a cluster is dissolved rather than the same (Hennig, 2007).
+DISSOLVED = 0.5
+
+
+@saveable
+@dataclass(frozen=True, eq=False, repr=False)
+class Matching(Record):
+    """How the K clusters of a model match those of an earlier one, by the rows of the table that they have in common.
+
+    Attributes
+    ----------
+    earlier : the earlier cluster that each one continues; -1 if it is new.
+    sizes, common : rows of each cluster, and how many of them the earlier model predicts to be in that one.
+    earlier_sizes : rows of each of the J earlier clusters, as the earlier model predicts them.
+    """
+
+    earlier: Index
+    sizes: Index
+    common: Index
+    earlier_sizes: Index
+
+    _rules: ClassVar = {
+        "earlier": NumberArray("K", kinds="iu", low=-1, below="J"),
+        "sizes": NumberArray("K", kinds="iu", low=0),
+        "common": NumberArray("K", kinds="iu", low=0),
+        "earlier_sizes": NumberArray("J", kinds="iu", low=0),
+    }
+
+    @property
+    def similarity(self) -> Real:
+        """``|A ∩ B| / |A ∪ B|`` for each cluster A and the earlier one B that it continues; 0 if it is new."""
+        either = self.sizes + np.append(self.earlier_sizes, 0)[self.earlier] - self.common
+        return np.asarray(self.common / np.maximum(either, 1))
+
+    @property
+    def gone(self) -> Index:
+        """The earlier clusters that none continues."""
+        return np.setdiff1d(np.arange(len(self.earlier_sizes)), self.earlier)
+
+    def __repr__(self) -> str:
+        found = []
+        for k, (before, likeness) in enumerate(zip(self.earlier, self.similarity, strict=True)):
+            if before < 0:
+                found.append(f"cluster {k} is new")
+                continue
+            of = f"{self.common[k]:,} of {counted(int(self.earlier_sizes[before]), 'row')} of the earlier one"
+            what = "is" if likeness > DISSOLVED else "is in part"
+            others = counted(int(self.sizes[k] - self.common[k]), "other")
+            found.append(f"cluster {k} {what} the earlier cluster {before}: {of}, and {others}")
+        if len(self.gone):
+            names = in_series([str(j) for j in self.gone])
+            found.append(f"earlier {'clusters' if len(self.gone) > 1 else 'cluster'} {names}: gone")
+        return "\n".join(found)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one line for each cluster."""
+        before = np.append(self.earlier_sizes, 0)[self.earlier]
+        columns = {"earlier": self.earlier, "size": self.sizes, "earlier_size": before, "common": self.common}
+        return frame_of(columns | {"similarity": self.similarity})
+
+
+def labels_before(like: Any, X: Any, **half: Any) -> tuple[Labels, int]:
+    """The clusters that an earlier model predicts for the rows of a table, and their number.
+
+    `half` are the errors and bounds of entries, if there are any.
+    """
+    if not isinstance(like, ClusteringEstimator):
+        what = f"got {type(like).__name__}" + (": read the file with fusewise.load" if isinstance(like, str) else "")
+        raise InputError(f"like must be an earlier model, fitted: {what}")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*no observed entry", DataWarning)  # the fit says so
+        return like.predict(X, **half), int(like.n_clusters_)
+
+
+def matched(result: ClusteringResult, before: Labels, n_before: int) -> tuple[ClusteringResult, Matching]:
+    """A result with its clusters renumbered so that their similarities with those before add up to the most.
+
+    Numbers have no gaps. So the number of a cluster that is gone is needed if there are too few others; then it goes to
+    a cluster with a number beyond the last one, before it goes to a new cluster.
+    """
+    labels, k = result.labels, result.n_clusters
+    counts = np.ones(len(labels), np.intp) if result.counts is None else result.counts
+    table = np.zeros((k + 1, n_before + 1), np.intp)
+    np.add.at(table, (labels, before), counts)  # -1 is the last
+    common, sizes, earlier_sizes = table[:k, :n_before], table[:k].sum(axis=1), table[:, :n_before].sum(axis=0)
+    either = sizes[:, None] + earlier_sizes - common
+    earlier = np.full(k, -1)
+    ours, theirs = linear_sum_assignment(common / np.maximum(either, 1), maximize=True)
+    some = common[ours, theirs] > 0
+    earlier[ours[some]] = theirs[some]
+    numbers = np.where(earlier < k, earlier, -1)
+    others = np.flatnonzero(numbers < 0)
+    others = others[np.argsort(earlier[others] < 0, kind="stable")]  # new ones last
+    numbers[others] = np.setdiff1d(np.arange(k), numbers)
+    old = np.argsort(numbers)
+    own = np.where(earlier >= 0, np.append(common, np.zeros((k, 1), int), axis=1)[np.arange(k), earlier], 0)
+    return result.renumbered(numbers), Matching(earlier[old], sizes[old], own[old], earlier_sizes)

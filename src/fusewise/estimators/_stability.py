@@ -52,14 +52,11 @@ def stability_of(
         own = None if counts is None else counts[rows]
         worth = min(len(seen), MOST_ROWS) / part.shape[0]
         found = cluster(part, hints=result.hints.among(rows), counts=own, worth=worth, min_cluster_size=smallest, **how)
-        assert found.labels is not None
-        shares = found.probabilities(part, found.hints) if found.posterior is None else found.posterior
-        return Refit(rows, found.labels, shares)
+        return Refit(rows, found.labels, found.probabilities(part))
 
     threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     with shown(verbose) as progress:
         found = _each_in_threads(refit, n_draws, threads, progress)
-    assert result.labels is not None
     return summarise(result.labels, found, share)
 
 

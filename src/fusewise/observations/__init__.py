@@ -1,6 +1,5 @@
 """Observation models: entries of a table, in memory or on disk, or any quadratic function of the centres."""
 
-from fusewise.observations._bounded import BoundedEntries
 from fusewise.observations._checks import (
     LARGEST,
     as_counts,
@@ -25,17 +24,24 @@ from fusewise.observations._conversion import (
 )
 from fusewise.observations._dask import Block, DaskBlocks, DaskTable, compute, dask_library, merged
 from fusewise.observations._entries import (
+    BoundedEntries,
     Entries,
     InMemory,
     SparseEntries,
     Table,
     each_block,
-    reduce_blocks,
+    row_blocks,
     varying_columns,
     wide,
 )
 from fusewise.observations._quadratics import Observations, Quadratics
-from fusewise.observations._repeated import RepeatedRows
-from fusewise.observations._streamed import ArrayBlocks, ColumnMoments, ParquetBlocks, RowBlocks, StreamedEntries
+from fusewise.observations._streamed import (
+    ArrayBlocks,
+    ColumnMoments,
+    ParquetBlocks,
+    RepeatedRows,
+    RowBlocks,
+    StreamedEntries,
+)
 from fusewise.observations._summary import RowSample, StreamSummary
 from fusewise.observations._values import ValueRanges, blur, group_means, number_by_size, steps

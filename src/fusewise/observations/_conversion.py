@@ -17,7 +17,6 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
 from fusewise.kernels import Index, Mask, Real, Values, in_threads
-from fusewise.observations._bounded import BoundedEntries
 from fusewise.observations._checks import (
     LARGEST,
     as_plain,
@@ -28,7 +27,16 @@ from fusewise.observations._checks import (
     refuse_infinite,
     too_large,
 )
-from fusewise.observations._entries import Entries, Remote, SparseEntries, Table, row_ranges
+from fusewise.observations._dask import DaskTable
+from fusewise.observations._entries import (
+    BLOCK_ENTRIES,
+    BoundedEntries,
+    Entries,
+    SparseEntries,
+    Table,
+    row_blocks,
+    stored_where,
+)
 from fusewise.observations._streamed import COMPLEX, FLOATS, ArrayBlocks, RowBlocks, StreamedEntries
 from fusewise.support import InputError, counted, some_of
 
@@ -54,29 +62,24 @@ def warn_of_blanks(
     `placed`: rows that have a cluster without observed entries, by hints; `fate`: what becomes of the others; `unused`:
     columns that are empty because they do not count.
     """
-    _warn_of_rows(table, placed, fate)
+    no_cluster = f"no observed entry: {fate}"
+    if isinstance(table, DaskTable):  # which rows they are is known where the rows are
+        empty = table.shape[0] - table.n_seen
+        if empty:
+            has = "has" if empty == 1 else "have"
+            warnings.warn(f"{counted(empty, 'row')} {has} {no_cluster}", DataWarning, stacklevel=3)
+    else:
+        alone, hinted = table.row_counts == 0, np.zeros(table.shape[0], bool)
+        if placed is not None:
+            hinted[placed] = alone[placed]
+        _warn("row", hinted, None, "no observed entry: placed by hints alone")
+        _warn("row", alone & ~hinted, None, no_cluster)
     if columns:
         n_columns, names = table.column_counts, table.feature_names
         empty = n_columns == 0 if unused is None else (n_columns == 0) & ~unused
         _warn("column", empty, names, "no observed entry: ignored, with cluster centres set to 0")
         constant = (n_columns > 0) & table.is_constant
         _warn("column", constant, names, "the same value in every observed entry: no help in separating clusters")
-
-
-def _warn_of_rows(table: Table, placed: Index | None, fate: str) -> None:
-    no_cluster = f"no observed entry: {fate}"
-    if isinstance(table, Remote):  # which rows they are is known where the rows are
-        empty = table.shape[0] - table.n_seen
-        if empty:
-            has = "has" if empty == 1 else "have"
-            warnings.warn(f"{counted(empty, 'row')} {has} {no_cluster}", DataWarning, stacklevel=4)
-        return
-    alone = table.row_counts == 0
-    if placed is not None and len(placed):
-        hinted = alone & np.isin(np.arange(len(alone)), placed)
-        _warn("row", hinted, None, "no observed entry: placed by hints alone")
-        alone &= ~hinted
-    _warn("row", alone, None, no_cluster)
 
 
 def _warn(kind: str, concerned: npt.NDArray[np.bool_], names: tuple[str, ...] | None, what: str) -> None:
@@ -101,14 +104,13 @@ def as_table(X: Any, *, min_rows: int = 2) -> Table:
         return X
     if isinstance(X, np.memmap) and X.ndim == 2 and X.size > DENSE_ENTRIES:
         X = ArrayBlocks(X)
-    table: SparseEntries | StreamedEntries
     if isinstance(X, RowBlocks) and callable(X.blocks):  # a frame may have a column of that name
         check_size(X.shape, min_rows)
-        table = StreamedEntries.of(X)
+        table: Table = StreamedEntries.of(X)
     elif sparse.issparse(X):
         table = as_sparse_entries(X, min_rows=min_rows)
     else:
-        return as_entries(X, min_rows=min_rows)
+        table = as_entries(X, min_rows=min_rows)
     return table.dense() if table.shape[0] * table.shape[1] <= DENSE_ENTRIES else table
 
 
@@ -141,7 +143,7 @@ def as_entries(X: Any, mask: npt.ArrayLike | None = None, *, min_rows: int = 2) 
         values[rows], observed[rows] = np.where(seen, given[rows], 0), seen
         return bool(too_large(values[rows]).any())
 
-    if any(list(in_threads(read, row_ranges(given.shape)))):
+    if any(list(in_threads(read, row_blocks(len(given), given.shape[1], BLOCK_ENTRIES)))):
         refuse_infinite(given, observed, names)  # names the first of all
     return Entries(values, observed, None if names is None else tuple(map(str, names)))
 
@@ -153,10 +155,7 @@ def as_sparse_entries(X: Any, *, min_rows: int = 2) -> SparseEntries:
     rows.sum_duplicates()
     if rows.dtype not in FLOATS + COMPLEX:
         rows = rows.astype(np.float64)
-    seen = ~np.isnan(rows.data)
-    if not seen.all():
-        kept = np.concatenate([[0], np.cumsum(seen)])
-        rows = sparse.csr_matrix((rows.data[seen], rows.indices[seen], kept[rows.indptr]), rows.shape)
+    rows = stored_where(~np.isnan(rows.data), rows)
     beyond = np.flatnonzero(too_large(rows.data))
     if len(beyond):
         row = int(np.searchsorted(rows.indptr, beyond[0], side="right")) - 1
@@ -211,11 +210,9 @@ class _HalfKnownBlocks:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         return self.source.shape
 
     def blocks(self) -> Iterator[Entries]:
-        """Iterate over the rows in order, in blocks."""
         begin = 0
         for block in self.source.blocks():
             rows = slice(begin, begin + block.shape[0])

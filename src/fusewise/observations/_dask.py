@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
 from fusewise.kernels import Index, one_thread
 from fusewise.observations._checks import check_size, is_dask
-from fusewise.observations._entries import Entries, InMemory, reduce_blocks
+from fusewise.observations._entries import Entries, InMemory
 from fusewise.observations._streamed import ColumnMoments, SummarisedTable
 from fusewise.support import InputError, NumberArray
 
@@ -65,7 +65,8 @@ class DaskBlocks:
         elif X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         found = cls(X)
-        return replace(found, half={name: found._alike(name, each) for name, each in (half or {}).items()})
+        given = {name: each for name, each in (half or {}).items() if each is not None}
+        return replace(found, half={name: found._alike(name, each) for name, each in given.items()})
 
     def _alike(self, name: str, given: Any) -> Any:
         """What is known of entries: an array with a number for each column, or a collection with the same blocks."""
@@ -80,23 +81,18 @@ class DaskBlocks:
 
     @property
     def _ends(self) -> tuple[Any, ...]:
-        """Where blocks end, as far as Dask knows."""
-        ends: tuple[Any, ...] = self.collection.divisions if self.is_frame else self.collection.chunks[0]
-        return ends
+        return tuple(self.collection.divisions if self.is_frame else self.collection.chunks[0])
 
     @property
     def is_frame(self) -> bool:
-        """Whether the blocks are frames."""
         return hasattr(self.collection, "columns")
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks."""
         return int(self.collection.npartitions if self.is_frame else self.collection.numblocks[0])
 
     @property
     def header(self) -> Any:
-        """The columns without their rows."""
         return self.collection._meta if self.is_frame else np.empty((0, self.collection.shape[1]))
 
     def each(self, function: Callable[..., Any], *given: Any) -> list[Any]:
@@ -105,14 +101,9 @@ class DaskBlocks:
         The function is called with the ``Block``, its number and `given`, which each worker is sent once, in one
         thread.
         """
-        task, beside = self._task(function, given)
-        if self.is_frame:
-            # Dask wants to know what comes back; it is not checked
-            loosely = {"meta": self.header.iloc[:, 0], "enforce_metadata": False, "align_dataframes": False}
-            return list(self.collection.map_partitions(_of_partition, task, *beside, **loosely).to_delayed())
-        # Any object may come back: the array is never put together.
-        found = self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=object, meta=np.empty((0, 0), object))
-        return list(found.to_delayed().ravel())
+        # Dask wants to know what comes back, which is any object: it is neither checked nor put together.
+        meta = self.header.iloc[:, 0] if self.is_frame else np.empty(0, object)
+        return list(self.rows(function, *given, meta=meta).to_delayed())
 
     def rows(self, function: Callable[..., Any], *given: Any, meta: Any, width: int | None = None) -> Any:
         """What a function returns for the rows of each block, as a collection of Dask with the same blocks.
@@ -120,30 +111,25 @@ class DaskBlocks:
         `meta` is an empty result: an array, or a series or a frame of pandas if the table is a frame; `width` the
         number of columns of an array, None if it has one dimension.
         """
-        task, beside = self._task(function, given)
-        if self.is_frame:
-            return self.collection.map_partitions(_of_partition, task, *beside, meta=meta, align_dataframes=False)
-        if width is None:
-            return self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=meta.dtype, drop_axis=1, meta=meta)
-        chunks = (self.collection.chunks[0], (width,))
-        return self.collection.map_blocks(_of_chunk, *beside, task=task, dtype=meta.dtype, chunks=chunks, meta=meta)
-
-    def _task(self, function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-        """The task of a block, which is sent once; and the collections whose blocks come with the rows."""
-        beside = {name: each for name, each in self.half.items() if is_dask(each)}
+        beside = {name: each for name, each in self.half.items() if is_dask(each)}  # their blocks come with the rows
         columns = {name: each for name, each in self.half.items() if name not in beside}
-        return _sent(_Task(function, self.n_blocks, given, self.read, columns, tuple(beside))), list(beside.values())
+        told = {"given": given, "read": self.read, "columns": columns, "names": tuple(beside)}
+        task = _sent(partial(_on_block, function=function, n_blocks=self.n_blocks, **told))
+        if self.is_frame:
+            loosely = {"meta": meta, "enforce_metadata": False, "align_dataframes": False}
+            return self.collection.map_partitions(_of_partition, task, *beside.values(), **loosely)
+        kept = {"drop_axis": 1} if width is None else {"chunks": (self.collection.chunks[0], (width,))}
+        return self.collection.map_blocks(_of_chunk, *beside.values(), task=task, dtype=meta.dtype, meta=meta, **kept)
 
 
-def compute(tasks: Sequence[Any]) -> tuple[Any, ...]:
+def compute(tasks: Sequence[Any]) -> Any:
     """Compute tasks on the scheduler that is set up (a ``distributed.Client``, or ``dask.config``), or on threads."""
-    found: tuple[Any, ...] = dask_library().compute(*tasks)
-    return found
+    return dask_library().compute(*tasks)
 
 
 def merged(tasks: Sequence[Any], merge: Callable[[T, T], T]) -> T:
     """Merge summaries that are not yet computed, in a tree, in their order; None is the summary of nothing."""
-    join = dask_library().delayed(_Joining(merge), pure=False, traverse=False)
+    join = _sent(partial(_joined, merge=merge))
     level = list(tasks)
     while len(level) > 1:
         level = [join(level[k : k + BRANCHES]) for k in range(0, len(level), BRANCHES)]
@@ -165,43 +151,40 @@ def dask_library() -> Any:
     return dask
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """A function of a block; errors name the block."""
+def _on_block(
+    rows: Any,
+    beside: Sequence[Any],
+    number: int,
+    *,
+    function: Callable[..., Any],
+    n_blocks: int,
+    given: tuple[Any, ...],
+    read: Any,
+    columns: dict[str, Any],
+    names: tuple[str, ...],
+) -> Any:
+    """A function of a block; errors name the block.
 
-    function: Callable[..., Any]
-    n_blocks: int
-    given: tuple[Any, ...]
-    read: Any
-    columns: dict[str, Any]  # what is known of entries by columns
-    names: tuple[str, ...]  # of what comes with each block
-
-    def __call__(self, rows: Any, beside: Sequence[Any], number: int) -> Any:
-        half = self.columns | dict(zip(self.names, beside, strict=True))
-        try:
-            with one_thread():
-                return self.function(Block(rows, half, self.read), number, *self.given)
-        except Exception as error:
-            raise BlockError(f"block {number} of {self.n_blocks}, from 0: {error}") from error
-
-
-@dataclass(frozen=True, eq=False)
-class _Joining:
-    merge: Callable[[Any, Any], Any]
-
-    def __call__(self, summaries: Sequence[Any]) -> Any:
-        found = None
-        for one in summaries:
-            found = one if found is None else found if one is None else self.merge(found, one)
-        return found
+    `columns` is what is known of entries by columns, `names` are those of what comes with each block.
+    """
+    half = columns | dict(zip(names, beside, strict=True))
+    try:
+        with one_thread():
+            return function(Block(rows, half, read), number, *given)
+    except Exception as error:
+        raise BlockError(f"block {number} of {n_blocks}, from 0: {error}") from error
 
 
-def _of_chunk(rows: Any, *beside: Any, task: _Task | None = None, block_id: tuple[int, ...] | None = None) -> Any:
-    assert task is not None
+def _joined(summaries: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+    some = [one for one in summaries if one is not None]
+    return reduce(merge, some) if some else None
+
+
+def _of_chunk(rows: Any, *beside: Any, task: Any = None, block_id: tuple[int, ...] | None = None) -> Any:
     return task(rows, beside, 0 if block_id is None else block_id[0])
 
 
-def _of_partition(rows: Any, task: _Task, *beside: Any, partition_info: dict[str, Any] | None = None) -> Any:
+def _of_partition(rows: Any, task: Any, *beside: Any, partition_info: dict[str, Any] | None = None) -> Any:
     return task(rows, beside, 0 if partition_info is None else partition_info["number"])
 
 
@@ -227,28 +210,22 @@ class DaskTable(SummarisedTable):
 
     @property
     def row_counts(self) -> Index:
-        """Raise TypeError: there would be a number for each row."""
         return _refuse("the number of observed entries of each row")
 
     def take(self, rows: Index) -> Entries:
-        """Select rows; each block sends its own."""
         return self._selected(rows, partial(self._sent, lengths=self.lengths, among_seen=False))
 
     def take_seen(self, rows: Index) -> Entries:
-        """Select rows, numbered among those with observed entries; each block sends its own."""
         return self._selected(rows, partial(self._sent, lengths=self.seen, among_seen=True))
 
     def reduce(self, summarise: Callable[[InMemory, int], T], merge: Callable[[T, T], T]) -> T:
-        """Summarise the blocks where they are, and merge the summaries in a tree (see ``reduce_blocks``)."""
         begins = np.cumsum(self.lengths) - self.lengths
         return merged(self._there.each(_summary, summarise, merge, begins), merge)
 
     def parts(self) -> Iterator[InMemory]:
-        """Raise TypeError: blocks stay where they are."""
         return _refuse("the rows")
 
     def dense(self) -> Entries:
-        """Raise TypeError: the rows stay where they are."""
         return _refuse("the rows")
 
     def _sent(self, rows: Index, lengths: Index, among_seen: bool) -> Sequence[Entries]:
@@ -259,7 +236,8 @@ class DaskTable(SummarisedTable):
             k: rows[cuts[k] : cuts[k + 1]] - (ends[k] - lengths[k]) for k in np.flatnonzero(np.diff(cuts)).tolist()
         }
         tasks = self._there.each(partial(_some_rows, among_seen=among_seen), wanted)
-        return compute([tasks[k] for k in wanted])
+        found: Sequence[Entries] = compute([tasks[k] for k in wanted])
+        return found
 
 
 def _statistics(block: Block, number: int) -> tuple[ColumnMoments, list[int], list[int]]:
@@ -280,7 +258,7 @@ def _summary(block: Block, number: int, summarise: Any, merge: Any, begins: Inde
     rows, begin = block.entries, int(begins[number])
     if not rows.shape[0]:
         return None
-    return reduce_blocks(lambda part, at: summarise(part, begin + at), merge, rows)
+    return rows.reduce(lambda part, at: summarise(part, begin + at), merge)
 
 
 def _refuse(what: str) -> NoReturn:

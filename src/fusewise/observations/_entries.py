@@ -1,11 +1,11 @@
-"""Entries of a table, some of them missing: as an array with a mask, or as a sparse matrix; and what a table offers."""
+"""What a table offers; its entries as an array with a mask, some of them between bounds, or as a sparse matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,25 @@ from fusewise.kernels import Index, Mask, Real, Values, column_moments, in_threa
 from fusewise.observations._checks import check_fits
 from fusewise.support import Maybe, NumberArray, Record, Several, Sparse, Word
 
+R = TypeVar("R")
+S = TypeVar("S")
+
+#: Entries processed at a time, on each thread: a table may be so large that a copy of it matters.
+BLOCK_ENTRIES = 1_000_000
+#: Largest number of rows in a block that a function is called with, and numbers of work space for it.
+BLOCK_ROWS, SCAN_ENTRIES = 8192, 4_000_000
+#: Entries in a block for products of matrices: small enough for a processor's cache, large enough to be fast.
+CACHED_ENTRIES = 2**19
+
+
+def row_blocks(
+    n_rows: int, row_length: int, block_entries: int = CACHED_ENTRIES, most_rows: int | None = None
+) -> list[slice]:
+    """Slices that divide `n_rows` rows of `row_length` entries into blocks of about `block_entries`."""
+    step = max(1, block_entries // max(row_length, 1))
+    step = step if most_rows is None else min(step, most_rows)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
 
 class Table:
     """N rows and P columns with missing values, wherever they are."""
@@ -22,49 +41,27 @@ class Table:
     if TYPE_CHECKING:  # as properties that exist they would stand in the way of fields of dataclasses
 
         @property
-        def shape(self) -> tuple[int, int]:
-            """(N, P)."""
-
+        def shape(self) -> tuple[int, int]: ...
         @property
-        def dtype(self) -> np.dtype[Any]:
-            """Data type of the values."""
-
+        def dtype(self) -> np.dtype[Any]: ...
         @property
-        def feature_names(self) -> tuple[str, ...] | None:
-            """Names of the columns, if the table had any."""
-
+        def feature_names(self) -> tuple[str, ...] | None: ...
         @property
-        def row_counts(self) -> Index:
-            """Observed entries in each row."""
-
+        def row_counts(self) -> Index: ...  # of observed entries
         @property
-        def column_counts(self) -> Index:
-            """Observed entries in each column."""
-
+        def column_counts(self) -> Index: ...
         @property
-        def inexact(self) -> Mask:
-            """The columns with entries that are not known exactly."""
-
+        def inexact(self) -> Mask: ...  # the columns with entries that are not known exactly
         @property
-        def column_means(self) -> Values:
-            """Mean of the observed entries of each column (0 where there is none)."""
-
+        def column_means(self) -> Values: ...  # of the observed entries of each column, 0 where there is none
         @property
-        def column_variances(self) -> Real:
-            """Mean square of the deviations of each column from its mean."""
-
+        def column_variances(self) -> Real: ...  # mean square of the deviations from these
         @property
-        def is_constant(self) -> Mask:
-            """Whether each column has the same value wherever it was observed."""
+        def is_constant(self) -> Mask: ...  # whether each column has the same value wherever it was observed
 
-        def take(self, rows: Index) -> InMemory:
-            """Select rows."""
-
-        def parts(self) -> Iterator[InMemory]:
-            """Iterate over blocks of rows that fit in memory."""
-
-        def dense(self) -> Entries:
-            """Return the table as an array with a mask; raises MemoryError if that does not fit."""
+        def take(self, rows: Index) -> InMemory: ...
+        def parts(self) -> Iterator[InMemory]: ...  # blocks of rows that fit in memory
+        def dense(self) -> Entries: ...  # raises MemoryError if it does not fit
 
     @property
     def n_stored(self) -> int:
@@ -94,11 +91,29 @@ class Table:
         """Select rows, numbered among those with observed entries."""
         return self.take(self._seen_rows[rows])
 
+    def of_each_block(self, work: Callable[[InMemory, slice], R], width: int | None = None) -> Iterator[R]:
+        """What a function returns for each block of rows and its place in the table, in order; on all cores.
 
-R = TypeVar("R")
+        `width`: numbers of work space for each row; by default as many as are stored of it.
+        """
+        begin = 0
+        for part in self.parts():
+            n = part.shape[0]
 
-#: Entries processed at a time, on each thread: a table may be so large that a copy of it matters.
-BLOCK_ENTRIES = 1_000_000
+            def one(rows: slice, part: InMemory = part, begin: int = begin) -> R:
+                return work(part.take(rows), slice(begin + rows.start, begin + rows.stop))
+
+            yield from in_threads(one, row_blocks(n, width or part.n_stored // max(n, 1), SCAN_ENTRIES, BLOCK_ROWS))
+            begin += n
+
+    def reduce(self, summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S]) -> S:
+        """Summarise the table in one pass over blocks of rows: on all cores, or where its blocks are.
+
+        Only summaries are kept, and those of a table on a cluster travel; so they should be small and of bounded size.
+        `summarise` is called with a block of rows and the position of the first. `merge` must be associative: summaries
+        are merged in the order of the rows, but grouped in any way.
+        """
+        return reduce(merge, self.of_each_block(lambda rows, where: summarise(rows, where.start)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +127,8 @@ class Entries(Table, Record):
     variances: Real | None = None  # N x P, the v_ij of entries observed with an error N(0, v_ij); None: all are exact
 
     separable = True
+    _arrays: ClassVar[tuple[str, ...]] = ("values", "mask", "variances")  # those of one number for each entry
+    _bounds: ClassVar[tuple[Real, ...]] = ()  # lower and upper ones of entries, if there are any
     _rules: ClassVar = {
         "values": NumberArray("N", "P", kinds="fc"),
         "mask": NumberArray("N", "P", kinds="b"),
@@ -121,10 +138,9 @@ class Entries(Table, Record):
     }
 
     def _verify(self) -> None:
-        if np.any(self.values, where=~self.mask):
-            raise ValueError("Entries.values is not zero where the mask is False")
-        if self.variances is not None and np.any(self.variances, where=~self.mask):
-            raise ValueError("Entries.variances is not zero where the mask is False")
+        for name, held in (("values", self.values), ("variances", self.variances)):
+            if held is not None and np.any(held, where=~self.mask):
+                raise ValueError(f"Entries.{name} is not zero where the mask is False")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -152,9 +168,7 @@ class Entries(Table, Record):
 
     @property
     def inexact(self) -> Mask:
-        """P, the columns with entries that are not known exactly."""
-        none = np.zeros(self.shape[1], bool)
-        return none if self.variances is None else np.asarray(self.variances.any(axis=0))
+        return np.zeros(self.shape[1], bool) if self.variances is None else np.asarray(self.variances.any(axis=0))
 
     def relative_precisions(self, noise: Real | float) -> Real:
         """k_ij = s_j² / (s_j² + v_ij), how much an entry counts beside an exact one, given s²; 0 where missing."""
@@ -178,7 +192,7 @@ class Entries(Table, Record):
         """The likeliest mean and variance of each column, were the entries exact; row i counts `counts[i]` times."""
         often = np.ones(self.shape[0]) if counts is None else counts.astype(float)
         variances = np.zeros(self.shape) if self.variances is None else self.variances
-        return column_moments(self.values, self.mask, variances, often)
+        return column_moments(self.values, self.known, variances, often, *self._bounds)
 
     @cached_property
     def _moments(self) -> tuple[Real, Real]:
@@ -186,7 +200,7 @@ class Entries(Table, Record):
 
     def _in_blocks(self, work: Callable[[slice], R]) -> list[R]:
         """What a function returns for each block of rows, in order."""
-        return list(in_threads(work, row_ranges(self.shape)))
+        return list(in_threads(work, row_blocks(*self.shape, BLOCK_ENTRIES) or [slice(0, 0)]))
 
     @cached_property
     def column_means(self) -> Values:
@@ -225,12 +239,13 @@ class Entries(Table, Record):
         """S_i x_i + (I - S_i) m: the table with its missing values taken from `values` (a row, or a whole table)."""
         return np.where(self.mask, self.values, np.asarray(values, dtype=self.values.dtype))
 
-    def take(self, rows: npt.NDArray[Any] | slice) -> Entries:
-        variances = None if self.variances is None else self.variances[rows]
-        return replace(self, values=self.values[rows], mask=self.mask[rows], variances=variances)
+    def take(self, rows: npt.NDArray[Any] | slice) -> Self:
+        held = {name: getattr(self, name) for name in self._arrays}
+        some: dict[str, Any] = {name: each if each is None else each[rows] for name, each in held.items()}
+        return replace(self, **some)
 
-    def only(self, kept: Mask) -> Entries:
-        """The table without what is known of entries where a mask is False."""
+    def only(self, kept: Mask) -> Self:
+        """The table without what is known of entries (or of columns) where a mask is False."""
         mask = self.mask & kept
         variances = None if self.variances is None else np.where(mask, self.variances, 0)
         return replace(self, values=np.where(mask, self.values, 0), mask=mask, variances=variances)
@@ -251,20 +266,15 @@ class Entries(Table, Record):
         mask = self.mask[:, columns]
         values = (self.values[:, columns].astype(wide(self.dtype)) - middle[columns]) / scale[columns]
         variances = None if self.variances is None else self.variances[:, columns] / np.square(scale[columns])
-        return Entries(np.where(mask, values, 0), mask, None, _some(self.weights, columns), variances)
+        weights = None if self.weights is None else self.weights[columns]
+        return Entries(np.where(mask, values, 0), mask, None, weights, variances)
 
     def real(self) -> Entries:
         """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
         if not np.iscomplexobj(self.values):
             return self
-        parts, weights = [self.values.real, self.values.imag], _twice(self.weights)
-        return Entries(np.concatenate(parts, axis=1), np.tile(self.mask, 2), None, weights)
-
-    def without(self, columns: Index) -> Entries:
-        """The same with nothing observed in some columns."""
-        kept = np.ones(self.shape, bool)
-        kept[:, columns] = False
-        return self.only(kept)
+        weights = None if self.weights is None else np.tile(self.weights, 2)
+        return Entries(np.hstack([self.values.real, self.values.imag]), np.tile(self.mask, 2), None, weights)
 
     def residual(self, centers: Values) -> Values:
         """S_i (u_i - x_i), zero where missing."""
@@ -320,20 +330,6 @@ class Entries(Table, Record):
         return lambda right: right / system
 
 
-def _some(weights: Real | None, columns: Index) -> Real | None:
-    return None if weights is None else weights[columns]
-
-
-def _twice(weights: Real | None) -> Real | None:
-    return None if weights is None else np.tile(weights, 2)
-
-
-def row_ranges(shape: tuple[int, ...]) -> list[slice]:
-    """Blocks of rows of about `BLOCK_ENTRIES` entries; one block, if there are no rows."""
-    n, step = shape[0], max(1, BLOCK_ENTRIES // max(shape[1], 1))
-    return [slice(begin, min(begin + step, n)) for begin in range(0, max(n, 1), step)]
-
-
 def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloating[Any, Any]]:
     """Return the double-precision type, real or complex, for `dtype`."""
     return np.complex128 if dtype.kind == "c" else np.float64
@@ -364,9 +360,8 @@ class SparseEntries(Table, Record):
         return n, p
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.rows.dtype
-        return dtype
+    def dtype(self) -> Any:
+        return self.rows.dtype
 
     @property
     def n_stored(self) -> int:
@@ -374,25 +369,25 @@ class SparseEntries(Table, Record):
 
     @property
     def values(self) -> Any:
-        """The observed values, zero where missing."""
         return self.rows
 
     @cached_property
     def seen(self) -> Any:
-        """1 where observed, 0 where missing."""
         return self._alike(np.ones(self.n_stored, self.rows.real.dtype))
+
+    @property
+    def known(self) -> Any:
+        return self.seen
 
     @property
     def inexact(self) -> Mask:
         return np.zeros(self.shape[1], bool)
 
     def relative_precisions(self, noise: Any) -> Any:
-        """1 where observed, 0 where missing: all entries are exact."""
         return self.seen
 
     @property
     def squares(self) -> Any:
-        """|x|², zero where missing."""
         return self._alike(np.square(np.abs(self.rows.data)))
 
     @cached_property
@@ -420,44 +415,36 @@ class SparseEntries(Table, Record):
         return np.asarray(np.bincount(self.rows.indices[other], minlength=self.shape[1]) == 0)
 
     def columns(self) -> Iterator[Values]:
-        """Iterate over the columns: the observed entries of each."""
         by_column = self.rows.tocsc()
-        return (by_column.data[a:b] for a, b in zip(by_column.indptr[:-1], by_column.indptr[1:], strict=True))
+        return iter(np.split(by_column.data, by_column.indptr[1:-1]))
 
     def take(self, rows: npt.NDArray[Any] | slice) -> SparseEntries:
-        return SparseEntries(self.rows[rows], self.feature_names, self.weights)
+        return replace(self, rows=self.rows[rows])
 
     def parts(self) -> Iterator[SparseEntries]:
         yield self
 
     def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> SparseEntries:
-        """(x - middle) / scale in some columns (in double precision)."""
         kept = self.rows if len(columns) == self.shape[1] else self.rows[:, columns]
         data = (kept.data - middle[columns][kept.indices]) / scale[columns][kept.indices]
         made = sparse.csr_matrix((data, kept.indices, kept.indptr), kept.shape)
-        return SparseEntries(made, None, _some(self.weights, columns))
+        return SparseEntries(made, None, None if self.weights is None else self.weights[columns])
 
-    def without(self, columns: Index) -> SparseEntries:
-        """The same with nothing observed in some columns."""
-        kept = ~np.isin(self.rows.indices, columns)
-        ends = np.concatenate([[0], np.cumsum(kept)])[self.rows.indptr]
-        made = sparse.csr_matrix((self.rows.data[kept], self.rows.indices[kept], ends), self.shape)
-        return SparseEntries(made, self.feature_names)
+    def only(self, kept: Mask) -> SparseEntries:
+        """The table without the entries of columns where a mask is False."""
+        return replace(self, rows=stored_where(kept[self.rows.indices], self.rows))
 
     def real(self) -> SparseEntries:
-        """Split complex columns: all real parts, then all imaginary parts. A real table is returned unchanged."""
         if self.dtype.kind != "c":
             return self
         both = [self._alike(part) for part in (self.rows.data.real, self.rows.data.imag)]
-        return SparseEntries(sparse.hstack(both, "csr"), None, _twice(self.weights))
+        weights = None if self.weights is None else np.tile(self.weights, 2)
+        return SparseEntries(sparse.hstack(both, "csr"), None, weights)
 
     def dense(self) -> Entries:
-        """Convert to ``Entries``; raises MemoryError if that does not fit."""
         check_fits("the table as a dense array", self.shape, self.dtype.itemsize + 1)
-        values, mask = np.zeros(self.shape, self.rows.dtype), np.zeros(self.shape, bool)
-        where = np.repeat(np.arange(self.shape[0]), np.diff(self.rows.indptr)), self.rows.indices
-        values[where], mask[where] = self.rows.data, True
-        return Entries(values, mask, self.feature_names, self.weights)
+        mask = self._alike(np.ones(self.n_stored, bool)).toarray()
+        return Entries(self.rows.toarray(), mask, self.feature_names, self.weights)
 
     def _alike(self, data: Values) -> Any:
         """A sparse matrix with the same pattern and other values."""
@@ -467,58 +454,20 @@ class SparseEntries(Table, Record):
         return np.asarray(self._alike(data).T @ np.ones(self.shape[0]))
 
 
-S = TypeVar("S")
+def stored_where(kept: Mask, rows: Any) -> Any:
+    """A matrix in compressed sparse rows with some of its stored entries."""
+    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    return sparse.csr_matrix((rows.data[kept], rows.indices[kept], ends), rows.shape)
+
 
 #: Tables held in memory.
 InMemory = Entries | SparseEntries
 
-#: Largest number of rows in a block, and numbers of work space for it.
-BLOCK_ROWS, SCAN_ENTRIES = 8192, 4_000_000
-
-
-@runtime_checkable
-class Remote(Protocol):
-    """A table whose blocks are elsewhere, where functions of a block are sent."""
-
-    def reduce(self, summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S]) -> S:
-        """Summarise the blocks where they are, and merge the summaries (see ``reduce_blocks``)."""
-
 
 def each_block(work: Callable[[InMemory, slice], None], table: Table, width: int | None = None) -> None:
-    """Call `work` with blocks of rows and their positions in the table, on all cores.
-
-    `width`: numbers of work space for each row; by default as many as are stored of it.
-    """
-    for _ in _of_each_block(work, table, width):
+    """Call `work` with blocks of rows and their positions in the table (see ``Table.of_each_block``)."""
+    for _ in table.of_each_block(work, width):
         pass
-
-
-def reduce_blocks(
-    summarise: Callable[[InMemory, int], S], merge: Callable[[S, S], S], table: Table, width: int | None = None
-) -> S:
-    """Summarise a table in one pass over blocks of rows: on all cores, or where its blocks are.
-
-    Only summaries are kept, and those of a table on a cluster travel; so they should be small and of bounded size.
-    `summarise` is called with a block of rows and the position of the first. `merge` must be associative: summaries
-    are merged in the order of the rows, but grouped in any way.
-    """
-    if isinstance(table, Remote):
-        return table.reduce(summarise, merge)
-    return reduce(merge, _of_each_block(lambda rows, where: summarise(rows, where.start), table, width))
-
-
-def _of_each_block(work: Callable[[InMemory, slice], R], table: Table, width: int | None) -> Iterator[R]:
-    """What a function returns for each block of rows, in order."""
-    end = 0
-    for part in table.parts():
-        n = part.shape[0]
-        begin, end = end, end + n
-        step = min(BLOCK_ROWS, max(1, SCAN_ENTRIES // max(width or part.n_stored // max(n, 1), 1)))
-
-        def one(rows: slice, part: InMemory = part, begin: int = begin) -> R:
-            return work(part.take(rows), slice(begin + rows.start, begin + rows.stop))
-
-        yield from in_threads(one, [slice(at, min(at + step, n)) for at in range(0, n, step)])
 
 
 def varying_columns(table: Table) -> tuple[Index, Real]:
@@ -530,3 +479,81 @@ def varying_columns(table: Table) -> tuple[Index, Real]:
     scale = np.ones(len(deviations))
     scale[columns] = deviations[columns]
     return (columns if len(columns) else np.arange(len(deviations))), scale
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoundedEntries(Entries):
+    """Entries of which some that are not observed lie between bounds: low_ij <= x_ij <= high_ij.
+
+    Statistics of rows and columns are those of all that is known; ``values`` and ``mask`` are of observed entries only.
+    """
+
+    low: Real  # N x P, -inf where there is no lower bound
+    high: Real  # N x P, inf where there is no upper bound
+
+    _arrays: ClassVar = (*Entries._arrays, "low", "high")
+    _rules: ClassVar = Entries._rules | {
+        "low": NumberArray("N", "P", finite=False),
+        "high": NumberArray("N", "P", finite=False),
+    }
+
+    def _verify(self) -> None:
+        super()._verify()
+        if np.isnan(self.low).any() or np.isnan(self.high).any() or np.any(self.low > self.high):
+            raise ValueError("BoundedEntries.low is not below BoundedEntries.high")
+        if np.any(self.bounded & self.mask):
+            raise ValueError("BoundedEntries has bounds of observed entries")
+
+    @cached_property
+    def bounded(self) -> Mask:
+        """The entries with a bound."""
+        return np.isfinite(self.low) | np.isfinite(self.high)
+
+    @property
+    def exact(self) -> Entries:
+        """The observed entries alone."""
+        return Entries(self.values, self.mask, self.feature_names, self.weights, self.variances)
+
+    @property
+    def known(self) -> Mask:
+        return self.mask | self.bounded
+
+    @property
+    def inexact(self) -> Mask:
+        return np.asarray(super().inexact | self.bounded.any(axis=0))
+
+    @property
+    def is_constant(self) -> Mask:
+        return np.where(self.inexact, self.column_variances == 0, super().is_constant)
+
+    @property
+    def _bounds(self) -> tuple[Real, Real]:  # type: ignore[override]
+        return self.low, self.high
+
+    def only(self, kept: Mask) -> Self:
+        return replace(
+            super().only(kept), low=np.where(kept, self.low, -np.inf), high=np.where(kept, self.high, np.inf)
+        )
+
+    def standardised(self, columns: npt.NDArray[np.intp], scale: Real, middle: Values) -> BoundedEntries:
+        found = super().standardised(columns, scale, middle)
+        low, high = ((each[:, columns] - middle[columns]) / scale[columns] for each in (self.low, self.high))
+        return BoundedEntries(found.values, found.mask, None, found.weights, found.variances, low=low, high=high)
+
+    def within(self, values: Values) -> Values:
+        """Values moved to the nearest that their bounds allow, where there are any."""
+        return np.clip(values, self.low, self.high).astype(values.dtype)
+
+
+def stacked(parts: Sequence[Entries]) -> Entries:
+    """The rows of one or more tables with the same columns, one after another, with what is known of them."""
+
+    def together(name: str, otherwise: float = 0.0) -> Any:
+        found = [(part, getattr(part, name, None)) for part in parts]
+        return np.concatenate([np.full(part.shape, otherwise) if each is None else each for part, each in found])
+
+    variances = None if all(part.variances is None for part in parts) else together("variances")
+    known: Any = together("values"), together("mask"), parts[0].feature_names, parts[0].weights, variances
+    if not any(isinstance(part, BoundedEntries) for part in parts):
+        return Entries(*known)
+    return BoundedEntries(*known, low=together("low", -np.inf), high=together("high", np.inf))

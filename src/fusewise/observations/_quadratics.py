@@ -27,33 +27,19 @@ class Observations(Protocol):
     """The quadratic ||A_i u - b_i||² of each point i, through operations on all centres at once (N x dimension)."""
 
     @property
-    def separable(self) -> bool:
-        """Whether every A_i' A_i is diagonal, so that columns can be solved for one by one."""
-
+    def separable(self) -> bool: ...  # whether every A_i' A_i is diagonal, so that columns can be solved for one by one
     @property
-    def shape(self) -> tuple[int, int]:
-        """(N, dimension of a centre)."""
-
+    def shape(self) -> tuple[int, int]: ...  # (N, dimension of a centre)
     @property
-    def is_complete(self) -> bool:
-        """Whether every A_i' A_i is the identity."""
-
+    def is_complete(self) -> bool: ...  # whether every A_i' A_i is the identity
     @property
-    def target(self) -> Values:
-        """A_i' b_i."""
-
+    def target(self) -> Values: ...  # A_i' b_i
     @property
-    def centred(self) -> Values:
-        """A_i' (b_i - A_i m), with one common centre m for all points: the scale of gradients."""
+    def centred(self) -> Values: ...  # A_i' (b_i - A_i m), with one common centre m for all points: scales gradients
 
-    def misfit(self, centers: Values) -> float:
-        """sum_i ||A_i u_i - b_i||²."""
-
-    def normal(self, centers: Values) -> Values:
-        """A_i' A_i u_i."""
-
-    def solve(self, anchors: Values, pull: Real) -> Values:
-        """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²."""
+    def misfit(self, centers: Values) -> float: ...  # sum_i ||A_i u_i - b_i||²
+    def normal(self, centers: Values) -> Values: ...  # A_i' A_i u_i
+    def solve(self, anchors: Values, pull: Real) -> Values: ...  # argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²
 
     def confine(self, centers: Values) -> Values:
         """Project the centres onto a set that contains a minimum; this never raises the objective."""
@@ -79,7 +65,6 @@ class Quadratics:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, r)."""
         n, r = self.target.shape
         return n, r
 
@@ -111,7 +96,6 @@ class Quadratics:
         return Quadratics(to_host(self.gram), to_host(self.target), to_host(self.energy))
 
     def take(self, rows: Index) -> Quadratics:
-        """Select points."""
         return Quadratics(self.gram[rows], self.target[rows], self.energy[rows])
 
     def merge(self, groups: Index, n_groups: int) -> Quadratics:

@@ -1,19 +1,19 @@
-"""Tables too large for memory: read in blocks of rows, with statistics of their columns kept in memory."""
+"""Tables read in blocks of rows, with statistics of their columns in memory; and tables in which rows are repeated."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Index, Mask, Real, Values
-from fusewise.observations._bounded import BoundedEntries, stacked
 from fusewise.observations._checks import check_fits, refuse_infinite
-from fusewise.observations._entries import Entries, Table, wide
+from fusewise.observations._entries import BoundedEntries, Entries, InMemory, Table, row_blocks, stacked, wide
 from fusewise.support import (
     Dims,
     InputError,
@@ -150,18 +150,12 @@ class ArrayBlocks:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
         if len(self.array.shape) != 2:
             raise InputError(f"Expected 2D array, got {len(self.array.shape)}D array instead: one row per point")
-        n, p = self.array.shape
-        return n, p
+        return tuple(self.array.shape)
 
     def blocks(self) -> Iterator[Entries]:
-        """Iterate over the rows in order, in blocks."""
-        n, p = self.shape
-        step = max(1, READ_ENTRIES // max(p, 1))
-        for begin in range(0, n, step):
-            rows = slice(begin, begin + step)
+        for rows in row_blocks(*self.shape, READ_ENTRIES):
             yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
 
 
@@ -173,9 +167,17 @@ class ParquetBlocks:
     columns: tuple[str, ...] | None = None  # names of the numeric columns to read, in order; None: all columns
 
     @property
+    def _file(self) -> Any:
+        try:
+            from pyarrow import parquet
+        except ImportError as error:
+            raise ImportError('reading Parquet files requires pyarrow: pip install "fusewise[frames]"') from error
+        return parquet.ParquetFile(self.path)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns that are read."""
-        known = tuple(_parquet().ParquetFile(self.path).schema_arrow.names)
+        known = tuple(self._file.schema_arrow.names)
         unknown = set(self.columns or ()).difference(known)
         if unknown:
             raise InputError(f"{os.fspath(self.path)} has no column {min(unknown)!r}; it has {', '.join(known[:20])}")
@@ -184,27 +186,22 @@ class ParquetBlocks:
     @property
     def header(self) -> Any:
         """The columns without their rows, as an Arrow table."""
-        schema = _parquet().ParquetFile(self.path).schema_arrow
-        return schema.empty_table().select(list(self.names))
+        return self._file.schema_arrow.empty_table().select(list(self.names))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, P)."""
-        return _parquet().ParquetFile(self.path).metadata.num_rows, len(self.names)
+        return self._file.metadata.num_rows, len(self.names)
 
     def blocks(self) -> Iterator[Entries]:
         """Iterate over the rows in order, in blocks of at most one row group."""
         names = list(self.names)
         single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's name for float32
-        with _parquet().ParquetFile(self.path) as file:
+        with self._file as file:
             for batch in file.iter_batches(max(1, READ_ENTRIES // max(len(names), 1)), columns=names):
-                values = np.empty((len(batch), len(names)), np.float32 if single else np.float64)
-                for j, name in enumerate(names):
-                    values[:, j] = self._numbers(batch, name)
-                yield _entries(values, None, tuple(names))
+                columns = [self._numbers(batch, name) for name in names]
+                yield _entries(np.column_stack(columns).astype(np.float32 if single else float), None, tuple(names))
 
     def _numbers(self, batch: Any, name: str) -> Values:
-        """A column as floats, NaN where null."""
         try:
             return np.asarray(batch.column(name).cast("float64").to_numpy(zero_copy_only=False))
         except (ValueError, NotImplementedError) as error:
@@ -220,14 +217,6 @@ def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = 
     if mask is not None:
         observed &= mask.astype(bool)
     return Entries(np.where(observed, values, 0), observed, names)
-
-
-def _parquet() -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError('reading Parquet files requires pyarrow: pip install "fusewise[frames]"') from error
-    return parquet
 
 
 #: Rows from which means and variances of columns are estimated that are not known exactly.
@@ -331,18 +320,16 @@ class StreamedEntries(SummarisedTable):
     def of(cls, source: RowBlocks) -> StreamedEntries:
         """Compute the statistics in one pass, adding up those of each block (Chan, Golub and LeVeque, 1979)."""
         row_counts: list[Index] = []
-        names, moments = None, None
+        moments = None
         for block in source.blocks():
             refuse_infinite(block.values, block.mask, block.feature_names, sum(map(len, row_counts)))
             own = ColumnMoments.of(block)
             moments = own if moments is None else moments.merged(own)
-            names = block.feature_names
             row_counts.append(block.row_counts)
         assert moments is not None, "a table on disk has at least one block of rows"
-        return cls._with_moments(source, moments, names, row_counts=np.concatenate(row_counts))
+        return cls._with_moments(source, moments, block.feature_names, row_counts=np.concatenate(row_counts))
 
     def parts(self) -> Iterator[Entries]:
-        """Iterate over the rows in order, in blocks."""
         yield from self._there.blocks()
 
     def take(self, rows: Index) -> Entries:
@@ -360,5 +347,97 @@ class StreamedEntries(SummarisedTable):
         return self._selected(rows, pieces)
 
     def dense(self) -> Entries:
-        """Read all rows; raises MemoryError if they do not fit."""
         return self.take(np.arange(self.shape[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedRows(Table):
+    """A table in which row i of another table occurs counts_i times in succession; the interface of ``Table``."""
+
+    table: Table  # the table with every row once
+    counts: Index  # number of copies of each row, which may be 0
+
+    @cached_property
+    def _ends(self) -> Index:
+        return np.cumsum(self.counts)
+
+    def source(self, rows: Index) -> Index:
+        """The rows of the other table of which given rows are copies."""
+        return np.searchsorted(self._ends, rows, side="right")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self._ends[-1]), self.table.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.table.dtype
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self.table.feature_names
+
+    @cached_property
+    def row_counts(self) -> Index:
+        return np.repeat(self.table.row_counts, self.counts)
+
+    @cached_property
+    def column_counts(self) -> Index:
+        return np.asarray(np.rint(sum(part.known.T @ weights for part, weights in self._parts())), np.intp)
+
+    @property
+    def inexact(self) -> Mask:
+        return self.table.inexact
+
+    @cached_property
+    def _moments(self) -> tuple[Real, Real] | None:
+        """Means and variances if not all entries are exact; of a table that is not in memory from some of its rows."""
+        if not self.table.inexact.any():
+            return None
+        if isinstance(self.table, Entries):
+            return self.table.moments(self.counts)
+        n = self.table.shape[0]
+        rows = np.sort(np.random.default_rng(0).choice(n, min(n, SAMPLED), replace=False))
+        return self.table.take(rows).dense().moments(self.counts[rows])
+
+    @cached_property
+    def column_means(self) -> Values:
+        if self._moments is not None:
+            return self._moments[0].astype(self.dtype)
+        sums = sum(part.values.astype(wide(self.dtype)).T @ weights for part, weights in self._parts())
+        return np.asarray(sums / np.maximum(self.column_counts, 1), self.dtype)
+
+    @cached_property
+    def column_variances(self) -> Real:
+        if self._moments is not None:
+            return self._moments[1]
+        p = self.shape[1]
+        centred = ((part.standardised(np.arange(p), np.ones(p), self.column_means), w) for part, w in self._parts())
+        squares = sum(part.squares.T @ weights for part, weights in centred)
+        return np.asarray(squares / np.maximum(self.column_counts, 1))
+
+    @property
+    def n_stored(self) -> int:
+        return self.table.n_stored * self.shape[0] // max(self.table.shape[0], 1)
+
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.column_variances == 0)
+
+    def take(self, rows: Index) -> InMemory:
+        return self.table.take(self.source(rows))
+
+    def parts(self) -> Iterator[InMemory]:
+        for part, weights in self._parts():
+            yield part.take(np.repeat(np.arange(len(weights)), weights))
+
+    def dense(self) -> Entries:
+        check_fits("the table with its rows repeated", self.shape, self.dtype.itemsize + 1)
+        return self.table.dense().take(np.repeat(np.arange(len(self.counts)), self.counts))
+
+    def _parts(self) -> Iterator[tuple[InMemory, Index]]:
+        """Blocks of rows of the other table, and their numbers of copies."""
+        begin = 0
+        for part in self.table.parts():
+            yield part, self.counts[begin : begin + part.shape[0]]
+            begin += part.shape[0]

@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Index, Mask, Real, Values, splitmix64
-from fusewise.observations._bounded import BoundedEntries, stacked
 from fusewise.observations._conversion import DataWarning
-from fusewise.observations._entries import Entries, wide
+from fusewise.observations._entries import BoundedEntries, Entries, stacked, wide
 from fusewise.observations._streamed import ColumnMoments
 from fusewise.support import Instance, Number, NumberArray, Record, some_of
 
@@ -148,10 +147,10 @@ class StreamSummary(Record):
     _rules: ClassVar = {"moments": Instance(ColumnMoments, P="P"), "sample": Instance(RowSample, P="P")}
 
     @classmethod
-    def of(cls, rows: Entries, size: int, seed: int, features: Sequence[str], shares: Mask) -> StreamSummary:
-        """The summary of the first rows (see ``RowSample``)."""
-        sample = RowSample.empty(size, seed, rows.shape[1])
-        return cls(ColumnMoments.of(rows), sample.with_rows(rows, features, shares))
+    def empty(cls, size: int, seed: int, n_columns: int, dtype: npt.DTypeLike) -> StreamSummary:
+        """The summary before the first row."""
+        none = Entries(np.zeros((0, n_columns), dtype), np.zeros((0, n_columns), bool))
+        return cls(ColumnMoments.of(none), RowSample.empty(size, seed, n_columns))
 
     def with_rows(self, rows: Entries, features: Sequence[str], shares: Mask) -> StreamSummary:
         """The summary after further rows; warns about columns whose mean has moved far."""
@@ -170,20 +169,14 @@ class StreamSummary(Record):
 
     def in_columns(self, features: Sequence[str], wanted: Sequence[str], same: Sequence[int]) -> StreamSummary:
         """The summary of the same rows with further levels of categories (see ``RowSample.in_columns``)."""
-        old, at = self.moments, np.array(same)
         places = np.array([features.index(name) if name in features else -1 for name in wanted])
-        known = places >= 0
-        counts = old.counts[at]
-        of_old = ("means", "squares", "between", "inexact")
-        parts: dict[str, Any] = {name: np.where(known, getattr(old, name)[places], 0) for name in of_old}
-        some = (known | (counts > 0))[:, None]
-        for name in ("low", "high"):
-            part = getattr(old, name)
-            parts[name] = np.where(known[:, None], part[places], np.where(some, 0, part[at]))
-        moments = replace(old, counts=counts, **parts | {"inexact": parts["inexact"].astype(bool)})
-        return StreamSummary(moments, self.sample.in_columns(places, at))
+        none = {"counts": 0, "means": 0, "squares": 0, "between": 0, "inexact": False, "low": np.inf, "high": -np.inf}
+        parts: dict[str, Any] = {}
+        for name, empty in none.items():  # of further levels nothing is said: whether they drift is not judged
+            old = getattr(self.moments, name)
+            parts[name] = np.where((places >= 0).reshape(-1, *[1] * (old.ndim - 1)), old[places], empty)
+        return StreamSummary(replace(self.moments, **parts), self.sample.in_columns(places, np.array(same)))
 
     def table(self, names: tuple[str, ...] | None) -> Entries:
-        """The sample as a table."""
         rows = self.sample.rows
         return replace(rows, values=rows.values.astype(np.dtype(self.moments.dtype)), feature_names=names)

@@ -11,22 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Labels, Mask, Real, Values
-from fusewise.observations._entries import InMemory, Table, reduce_blocks
+from fusewise.observations._entries import InMemory, Table
 from fusewise.support import NumberArray, Record
 
 
 def number_by_size(groups: npt.NDArray[Any], min_size: int = 1) -> Labels:
     """Number the groups 0, 1, ... by decreasing size (ties in order of appearance); -1 for groups below `min_size`."""
-    n = len(groups)
-    # Numbers that are not much larger than n need not be sorted to be counted.
-    small = groups.dtype.kind in "iu" and groups.min(initial=0) >= 0 and groups.max(initial=0) <= 4 * n
-    members = groups if small else np.unique(groups, return_inverse=True)[1]
-    sizes = np.bincount(members)
-    first = np.full(len(sizes), n)
-    first[members[::-1]] = np.arange(n)[::-1]  # of several the last assignment holds
-    order = np.lexsort((first, -sizes))
-    names = np.empty(len(sizes), dtype=np.intp)
-    names[order] = np.arange(len(sizes))
+    kinds, first, members, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    names = np.empty(len(kinds), np.intp)
+    names[np.lexsort((first, -sizes))] = np.arange(len(kinds))
     names[sizes < min_size] = -1
     return names[members]
 
@@ -106,10 +99,9 @@ class ValueRanges(Record):
         A column has a grid if all of its values differ by multiples of a step: a step so large that this is no
         accident of rounding, and seen in at least three different values, or in two that are repeated.
         """
-        columns = reduce_blocks(_columns_of, _merged, table)
-        return cls(
-            *(np.array([getattr(known, name) for known in columns]) for name in ("low", "high", "step", "closed"))
-        )
+        columns = table.reduce(_columns_of, _merged)
+        low, high = np.array([(c.low, c.high) if c.n_entries else (-np.inf, np.inf) for c in columns]).T
+        return cls(low, high, np.array([c.step for c in columns]), np.array([c.closed for c in columns]))
 
     def without_grid(self, *spans: tuple[int, int]) -> ValueRanges:
         """The same ranges; columns start to stop of each span have no grid."""
@@ -120,7 +112,8 @@ class ValueRanges(Record):
 
     def confined(self, values: Values) -> Values:
         """The nearest value of the grid, or in the range, to each of the values (N x P, real or complex)."""
-        return _by_parts(values, lambda parts: np.clip(self._on_grid(np.clip(parts, *self._ends)), *self._ends))
+        ends = self.low, self.high
+        return _by_parts(values, lambda parts: np.clip(self._on_grid(np.clip(parts, *ends)), *ends))
 
     def possible(self, values: Values) -> Values:
         """The same for random draws, which may be beyond the range: clipping them would make them too alike.
@@ -138,10 +131,6 @@ class ValueRanges(Record):
 
         with np.errstate(invalid="ignore"):  # 2 * inf - x where nothing is reflected
             return _by_parts(values, inside)
-
-    @property
-    def _ends(self) -> tuple[Real, Real]:
-        return self.low, self.high
 
     def _on_grid(self, values: Real) -> Real:
         """The nearest values of the grids; others are unchanged."""
@@ -162,12 +151,7 @@ def _by_parts(values: Values, change: Callable[[Real], Real]) -> Values:
 
 
 def _columns_of(rows: InMemory, begin: int) -> list[_Column]:
-    """What is seen of each real column in a block of rows."""
-    found = []
-    for entries in rows.real().columns():
-        found.append(_Column())
-        found[-1].add(entries)
-    return found
+    return [_Column(entries) for entries in rows.real().columns()]
 
 
 def _merged(columns: list[_Column], later: list[_Column]) -> list[_Column]:
@@ -179,39 +163,24 @@ def _merged(columns: list[_Column], later: list[_Column]) -> list[_Column]:
 class _Column:
     """What has been seen of a column: its extremes, and its different values while they may lie on a grid."""
 
-    def __init__(self) -> None:
-        self.low, self.high, self.n_entries = -np.inf, np.inf, 0
+    def __init__(self, entries: Values) -> None:
+        self.low, self.high = float(entries.min(initial=np.inf)), float(entries.max(initial=-np.inf))
+        self.n_entries, self.precision = len(entries), ROUNDING * float(np.finfo(entries.dtype).eps)
         self.levels: Real | None = np.zeros(0)
-        self.precision = 0.0
-
-    def add(self, entries: Values) -> None:
-        """Look at further entries."""
-        if not len(entries):
-            return
-        least, largest = float(entries.min()), float(entries.max())
-        self.low, self.high = (min(self.low, least), max(self.high, largest)) if self.n_entries else (least, largest)
-        self.n_entries += len(entries)
-        self.precision = ROUNDING * float(np.finfo(entries.dtype).eps)
         for some in (entries[:FIRST], entries[FIRST:]):
-            if self.levels is not None:
-                self._add_levels(some.astype(float))
+            self._add_levels(some)
 
     def merge(self, later: _Column) -> None:
         """Look at what was seen of the column in other rows."""
-        if not later.n_entries:
-            return
-        ends = (self.low, later.low), (self.high, later.high)
-        self.low, self.high = (min(ends[0]), max(ends[1])) if self.n_entries else (later.low, later.high)
+        self.low, self.high = min(self.low, later.low), max(self.high, later.high)
         self.n_entries += later.n_entries
-        self.precision = max(self.precision, later.precision)
-        if self.levels is None or later.levels is None:
-            self.levels = None
-        else:
-            self._add_levels(later.levels)
+        self._add_levels(later.levels)
 
-    def _add_levels(self, values: Real) -> None:
-        assert self.levels is not None
-        self.levels = np.union1d(self.levels, values)
+    def _add_levels(self, values: Real | None) -> None:
+        if self.levels is None or values is None:
+            self.levels = None
+            return
+        self.levels = np.union1d(self.levels, values.astype(float))
         if len(self.levels) > 3 and not self._common_step():  # of three or fewer, further ones decide
             self.levels = None
 

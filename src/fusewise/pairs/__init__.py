@@ -10,6 +10,5 @@ from fusewise.pairs._distances import (
     partial_squared_distances,
     partial_squared_distances_to,
     real_view,
-    row_blocks,
 )
 from fusewise.pairs._neighbors import NeighborPairs, SparseWeights, nearest_expected

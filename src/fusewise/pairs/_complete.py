@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
 from fusewise.kernels import Array, Index, Real, Values, device_memory, in_threads, spanning_tree, to_host
-from fusewise.observations import Entries
+from fusewise.observations import Entries, row_blocks
 from fusewise.pairs._distances import (
     DenseWeights,
     PairPenalty,
@@ -99,20 +100,13 @@ class CompletePairs:
             return float(value.sum(dtype=float)), along, down
 
         energy = 0.0
-        places = list(_upper_blocks(self.n_points))
+        sides = row_blocks(self.n_points, 1, BLOCK_SIDE)
+        places = list(combinations_with_replacement(sides, 2))
         for (rows, columns), (part, along, down) in zip(places, in_threads(fill, places), strict=True):
             energy += 2 * part
             degree[rows] += along
             degree[columns] += down
         return energy, degree
-
-
-def _upper_blocks(n: int) -> Iterator[tuple[slice, slice]]:
-    """Blocks (rows, columns) that cover the upper triangle of an n x n array."""
-    sides = [slice(start, min(start + BLOCK_SIDE, n)) for start in range(0, n, BLOCK_SIDE)]
-    for i, rows in enumerate(sides):
-        for columns in sides[i:]:
-            yield rows, columns
 
 
 #: Pairs in one block of rows.
@@ -195,16 +189,15 @@ class DeviceCompletePairs(CompletePairs):
         compiled = self.device.type == "cuda" and n * n >= WORTH_COMPILING
         weigh = _compiled() if compiled else _weigh_block
         energies, degree = torch.empty((2, n), dtype=dtype, device=self.device)
-        step = min(n, max(1, BLOCK_PAIRS // n))
+        sides = row_blocks(n, n, BLOCK_PAIRS)
         fits = n * n * points.element_size() < MEMORY_SHARE * device_memory(self.device)
-        stored = torch.empty((n if fits else step, n), dtype=dtype, device=self.device)
+        stored = torch.empty((n if fits else sides[0].stop, n), dtype=dtype, device=self.device)
 
         def blocks() -> Iterator[tuple[slice, Array]]:
-            for start in range(0, n, step):
-                rows = slice(start, min(start + step, n))
-                block = stored[rows] if fits else stored[: rows.stop - start]
+            for rows in sides:
+                block = stored[rows] if fits else stored[: rows.stop - rows.start]
                 unknown = distances(rows, block)
-                energies[rows], degree[rows] = weigh(penalty, block, unknown, sizes, start)
+                energies[rows], degree[rows] = weigh(penalty, block, unknown, sizes, rows.start)
                 yield rows, block
 
         for _ in blocks():

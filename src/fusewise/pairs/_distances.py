@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,10 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.kernels import Array, Index, Real, Values, library
-from fusewise.observations import Entries, InMemory
-
-#: Entries in one block of pairs: small enough for a processor's cache, large enough for its matrix products.
-BLOCK_ENTRIES = 2**19
+from fusewise.observations import Entries, InMemory, row_blocks
 
 
 def real_view(centers: Values) -> Real:
@@ -24,13 +21,6 @@ def real_view(centers: Values) -> Real:
 def h1_weight(squares: Array, variance: float | Array) -> Array:
     """exp(-d² / (2 sigma²)) of squared distances, sigma² = `variance`: the H1 penalty is one less this."""
     return library(squares).exp(squares * (-0.5 / variance))
-
-
-def row_blocks(n_rows: int, row_length: int, block_entries: int = BLOCK_ENTRIES) -> Iterator[slice]:
-    """Slices that divide `n_rows` rows of `row_length` entries into blocks of about `block_entries`."""
-    step = max(1, block_entries // max(row_length, 1))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
 
 
 def partial_squared_distances(
@@ -99,12 +89,9 @@ class PairWeights(Protocol):
     """
 
     @property
-    def energy(self) -> float:
-        """sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs."""
-
+    def energy(self) -> float: ...  # sum_i sum_j c_ij phi(||u_i - u_j||), over ordered pairs
     @property
-    def degree(self) -> Array:
-        """d_i = sum_j w_ij, with w_ij = c_ij weight(||u_i - u_j||)."""
+    def degree(self) -> Array: ...  # d_i = sum_j w_ij, with w_ij = c_ij weight(||u_i - u_j||)
 
     def laplacian(self, centers: Array) -> Array:
         """L u = d_i u_i - sum_j w_ij u_j: a quarter of the gradient of sum_ij w_ij ||u_i - u_j||²."""
@@ -167,12 +154,9 @@ class Pairs(Protocol):
     """Pairs of points with prior affinities c_ij."""
 
     @property
-    def n_points(self) -> int:
-        """N."""
-
+    def n_points(self) -> int: ...
     @property
-    def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
+    def largest_degree(self) -> float: ...  # max_i sum_j c_ij
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> PairWeights:
         """Weigh every pair by the distance of its centres."""

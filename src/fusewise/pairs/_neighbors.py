@@ -49,14 +49,13 @@ from fusewise.kernels import (
     torch_device,
     total,
 )
-from fusewise.observations import Entries
+from fusewise.observations import Entries, row_blocks
 from fusewise.pairs._distances import (
     PairPenalty,
     PairWeights,
     partial_squared_distances,
     partial_squared_distances_between,
     real_view,
-    row_blocks,
 )
 from fusewise.support import InputError
 
@@ -110,7 +109,6 @@ class SparseWeights:
 
 
 def _points(centers: Array) -> Array:
-    """Rows of real numbers, with the same distances."""
     return real_view(centers) if isinstance(centers, np.ndarray) else centers
 
 
@@ -125,13 +123,6 @@ class NeighborPairs:
     first: Array
     second: Array
     affinity: Array
-
-    @classmethod
-    def from_graph(cls, graph: Any) -> Self:
-        """Take the edges of a sparse matrix of affinities, symmetrised by the larger of c_ij and c_ji."""
-        graph = sparse.csr_matrix(graph)
-        both = sparse.coo_matrix(sparse.triu(graph.maximum(graph.T), k=1))
-        return cls(graph.shape[0], both.row.astype(np.intp), both.col.astype(np.intp), both.data)
 
     @classmethod
     def nearest(cls, entries: Entries, n_neighbors: int) -> Self:
@@ -181,15 +172,12 @@ class NeighborPairs:
 
     @property
     def largest_degree(self) -> float:
-        """max_i sum_j c_ij."""
-        ends, affinity = (np.concatenate([to_host(part) for part in pair]) for pair in (
-            (self.first, self.second), (self.affinity, self.affinity)
-        ))  # fmt: skip
-        return float(np.bincount(ends, affinity, self.n_points).max(initial=0))
+        affinity = to_host(self.affinity)
+        sums = [np.bincount(to_host(ends), affinity, self.n_points) for ends in (self.first, self.second)]
+        return float(np.add(*sums).max())
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """Positions of the edges in the rows of the matrix of weights."""
         return Adjacency(*by_rows(self.n_points, self.first, self.second))
 
     def weigh(self, centers: Array, penalty: PairPenalty) -> PairWeights:
@@ -198,8 +186,7 @@ class NeighborPairs:
 
     def weigh_partial(self, entries: Entries, penalty: PairPenalty, min_overlap: int) -> PairWeights:
         ends = to_host(self.first), to_host(self.second)
-        squares = partial_squared_distances_between(entries, *ends, min_overlap=min_overlap)
-        s = beside(squares, self.affinity)
+        s = beside(partial_squared_distances_between(entries, *ends, min_overlap=min_overlap), self.affinity)
         known = library(s).isfinite(s)
         value, weight = penalty.value_and_weight(library(s).where(known, s, 0))
         return self._weighted(value, weight * known, s)
@@ -267,15 +254,10 @@ def likeliest(places: Array, covariances: Array, k: int, n_candidates: int, ever
         some = candidates[begin : begin + step]
         own = slice(begin, begin + len(some))
         away = (v[own, None] - v[some]).unbind(2)
-        weights = _log_weights_on_device(away, (S[own, None] + S[some]).unbind(2), variance)
+        factor = factorised((S[own, None] + S[some]).unbind(2), variance)
+        weights = -0.5 * (squares_of(factor.whitened(away)) + factor.log_det - len(away) * math.log(variance))
         chosen.append(some.gather(1, weights.topk(k, dim=1).indices))
     return torch.cat(chosen)
-
-
-def _log_weights_on_device(away: tuple[Array, ...], both: tuple[Array, ...], variance: float) -> Array:
-    """Log of the expected weights, from a tensor for each entry of v_i - v_j and of the lower triangle of S_i + S_j."""
-    factor = factorised(both, variance)
-    return -0.5 * (squares_of(factor.whitened(away)) + factor.log_det - len(away) * math.log(variance))
 
 
 #: Up to this many points the neighbours have the largest weights of all; beyond, of the nearest by position.
@@ -308,25 +290,16 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
     places, covariances = to_host(places), to_host(covariances)
     tree = cKDTree(places, leafsize=LEAF)
     count = min(n, (GUESSED if n <= EXHAUSTIVE else CANDIDATES) * k + 1)
-
-    def search(rows: Index) -> Index:
-        return np.asarray(tree.query(places[rows], count)[1])
-
     # Blocks in the order of the tree: successive points are close, and so are their neighbours in memory.
-    blocks = [tree.indices[i : i + BLOCK] for i in range(0, n, BLOCK)]
-    sample = np.arange(0, n, 1 + n // SAMPLE)
-    near = np.empty((n, count), np.intp) if n <= SAMPLE else None  # of more points it is found a block at a time
-    if near is None:
-        variance = _spacing(places, sample, np.asarray(tree.query(places[sample], [k + 1])[1])[:, 0]) ** 2
-    else:
-        for rows, found in zip(blocks, in_threads(search, blocks), strict=True):
-            near[rows] = found
-        variance = _spacing(places, sample, near[sample, k]) ** 2
+    blocks = [tree.indices[rows] for rows in row_blocks(n, 1, BLOCK)]
+    # The median squared distance to the k-th neighbour; if it is 0, the spread of all points.
+    squares = np.square(tree.query(places[:: 1 + n // SAMPLE], [k + 1])[0])
+    variance = float(np.median(squares)) or float(np.var(places)) or 1.0
     bounds = Bounds.of(places, covariances, variance) if n <= EXHAUSTIVE else None
     neighbors = np.empty((n, k), np.intp)
 
     def choose(rows: Index) -> None:
-        candidates = search(rows) if near is None else near[rows]
+        candidates = np.asarray(tree.query(places[rows], count)[1])
         ends = np.repeat(rows, candidates.shape[1]), candidates.ravel()
         weights = _log_expected_weights(places, covariances, *ends, variance).reshape(candidates.shape)
         chosen = np.argpartition(-weights, k - 1, axis=1)[:, :k]
@@ -343,12 +316,6 @@ def nearest_expected(places: Array, covariances: Array, n_neighbors: int, device
     for _ in in_threads(choose, blocks):
         pass
     return NeighborPairs.from_neighbors(neighbors)
-
-
-def _spacing(places: Real, sample: Index, neighbor: Index) -> float:
-    """Median distance of some points to a neighbour of each (if all are 0, the spread of all points)."""
-    away = places[sample] - places[neighbor]
-    return float(np.sqrt(np.median(np.square(away).sum(axis=1)))) or float(np.std(places)) or 1.0
 
 
 class Bounds(NamedTuple):

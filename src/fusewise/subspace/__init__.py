@@ -5,7 +5,7 @@ K centres lie in a (K-1)-dimensional affine subspace, so fusing the coordinates 
 lowers the within-cluster energy from ``P * noise`` to ``rank * noise`` and keeps the distances between centres.
 """
 
-from fusewise.subspace._em import fit_subspace
+from fusewise.subspace._em import choose_rank, fit_subspace
 from fusewise.subspace._projection import (
     RowsOnDevice,
     Subspace,
@@ -16,5 +16,4 @@ from fusewise.subspace._projection import (
     pulls,
     reconstruct,
 )
-from fusewise.subspace._rank import choose_rank, fit_shrunk_subspace
-from fusewise.subspace._smooth import Smooth, with_noise
+from fusewise.subspace._smooth import Smooth, fit_shrunk_subspace, with_noise

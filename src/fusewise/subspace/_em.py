@@ -1,4 +1,4 @@
-"""Parameter-expanded EM with extrapolation, one pass over blocks of rows per iteration.
+"""Parameter-expanded EM with extrapolation, one pass over blocks of rows per iteration; and the choice of the rank.
 
 It starts from the closed form for complete tables, and from leading directions of the residual otherwise.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 
 from fusewise.kernels import Values, few, in_threads, solve_triangles, torch_device
-from fusewise.observations import Entries, InMemory, StreamedEntries, Table, wide
+from fusewise.observations import Entries, InMemory, wide
 from fusewise.progress import Progress, silent
 from fusewise.subspace._projection import (
     RowsOnDevice,
@@ -22,6 +22,7 @@ from fusewise.subspace._projection import (
     SumsWithErrors,
     block,
     centered,
+    coordinates,
     is_sparse,
     posterior,
     row_slices,
@@ -61,9 +62,8 @@ def closed_form(table: Entries, rank: int) -> Subspace:
     eigenvalues = np.maximum(eigenvalues[::-1], 0.0)
     noise = max((total - eigenvalues[:rank].sum()) / max(p - rank, 1), FLOOR * (total / p or 1.0))
     variances = np.maximum(eigenvalues[:rank] - noise, 0.0)
-    terms = np.log(variances + noise).sum() + (p - rank) * np.log(noise) + p
-    factor, constant = (1.0, np.log(np.pi)) if table.dtype.kind == "c" else (0.5, np.log(2 * np.pi))
-    return Subspace(mean, basis, variances, noise, (float(-factor * n * (p * constant + terms)),))
+    log_det = np.log(variances + noise).sum() + (p - rank) * np.log(noise)
+    return Subspace(mean, basis, variances, noise, (float(n * _log_density(p, log_det, p, table.dtype.kind == "c")),))
 
 
 def residual(table: InMemory, subspace: Subspace) -> Any:
@@ -117,7 +117,7 @@ SAMPLE, ENTRIES_PER_PARAMETER, SOONER = 20_000, 10, 10.0
 
 
 def fit_subspace(
-    table: Table,
+    table: InMemory,
     rank: int = 1,
     *,
     max_iter: int = 200,
@@ -186,15 +186,14 @@ def _climb(
     return instead or point, tuple(history)
 
 
-def _sample(table: Table, counts: Values, rank: int) -> InMemory:
+def _sample(table: InMemory, counts: Values, rank: int) -> InMemory:
     """Sample enough rows to fit every column but the rarest; return all rows if that would save little."""
     n = table.shape[0]
     typical = max(float(np.median(counts)), 1.0)
     wanted = max(SAMPLE, int(n * ENTRIES_PER_PARAMETER * (rank + 1) / typical))
-    if not isinstance(table, StreamedEntries) and 2 * wanted >= n:
-        return cast(InMemory, table)
-    rows = np.random.default_rng(0).choice(n, min(wanted, n), replace=False)
-    return table.take(np.sort(rows))
+    if 2 * wanted >= n:
+        return table
+    return table.take(np.sort(np.random.default_rng(0).choice(n, wanted, replace=False)))
 
 
 class _Point(NamedTuple):
@@ -223,13 +222,13 @@ def _leap(first: _Point, second: _Point, third: _Point, floor: float) -> _Point:
     return _Point(x[:p], x[p:-1].reshape(p, -1), max(float(np.exp(x[-1].real)), floor))
 
 
-def _log_density(distance: Values, log_det: Values, counts: Values, is_complex: bool) -> Values:
+def _log_density(distance: Any, log_det: Any, counts: Any, is_complex: bool) -> Values:
     """Log-density of each row from its Mahalanobis distance."""
     half, constant = (1.0, np.log(np.pi)) if is_complex else (0.5, np.log(2 * np.pi))
     return np.asarray(-half * (counts * constant + log_det + distance))
 
 
-def _pass_of(table: Table, device: str) -> Callable[..., Sums]:
+def _pass_of(table: InMemory, device: str) -> Callable[..., Sums]:
     """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
     there = torch_device(device)
     if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values) or table.inexact.any():
@@ -237,23 +236,18 @@ def _pass_of(table: Table, device: str) -> Callable[..., Sums]:
     return RowsOnDevice.of(table, there).expected
 
 
-def _pass(table: Table, mean: Values, loadings: Values, noise: float) -> Sums:
+def _pass(table: InMemory, mean: Values, loadings: Values, noise: float) -> Sums:
     """Accumulate the sums in one pass over the rows, block by block."""
-    width = 3 * (loadings.shape[1] + 1) ** 2
 
-    def sums(part: InMemory) -> Sums:
-        def work(rows: slice) -> Sums:
-            values, pattern = block(part, rows, noise)
-            with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
-                if part.variances is not None:
-                    return _expectation_with_errors(values, pattern, mean, loadings, noise)
-                dense = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
-                expectation = _expectation_in_lanes if dense else _expectation
-                return expectation(values, pattern, mean, loadings, noise)
+    def work(rows: slice) -> Sums:
+        values, pattern = block(table, rows, noise)
+        with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
+            many = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
+            if many and table.variances is None:
+                return _expectation_in_lanes(values, pattern, mean, loadings, noise)
+            return _expectation(values, pattern, mean, loadings, noise, table.variances is not None)
 
-        return reduce(Sums.__add__, in_threads(work, row_slices(part, width)))
-
-    return reduce(Sums.__add__, map(sums, table.parts()))
+    return reduce(Sums.__add__, in_threads(work, row_slices(table, 3 * (loadings.shape[1] + 1) ** 2)))
 
 
 def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> Sums:
@@ -278,51 +272,39 @@ def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loading
     )
 
 
-def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float) -> Sums:
-    """Posterior moments of the coordinates of a block of rows, and its log-likelihood."""
+def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, errors: bool = False) -> Sums:
+    """Posterior moments of the coordinates of a block of rows, and its log-likelihood.
+
+    Of entries with errors the pattern has the weights k: k / noise is the precision of an entry.
+    """
     r = loadings.shape[1]
-    is_complex = np.iscomplexobj(loadings)
     y = centered(values, pattern, mean)
     inverse, v, log_det = posterior(y, pattern, loadings, noise)
-    counts = np.asarray(pattern.sum(1)).ravel()
-    squares = row_squares(y)
+    seen = pattern > 0
+    squares = (y * (values - mean)).sum(axis=1) if errors else row_squares(y)
     explained = np.einsum("ik,ik->i", v.conj(), np.asarray(y @ loadings.conj())).real
     distance = np.maximum(squares - explained, 0.0) / noise
+    counts = np.asarray(seen.sum(1)).ravel()
     log_det = log_det + (counts - r) * np.log(noise)
+    if errors:
+        log_det -= np.log(np.where(seen, pattern, 1)).sum(axis=1)
     z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
     second = z.conj()[:, :, None] * z[:, None, :]
     second[:, :r, :r] += noise * inverse.conj()
     second = second.reshape(len(v), -1)
-    return Sums(
+    sums = Sums(
         cross=np.asarray(y.T @ z.conj()),
         moments=np.asarray(pattern.T @ second),
         latent=second.sum(0),
         energy=float(squares.sum()),
-        log_likelihood=float(_log_density(distance, log_det, counts, is_complex).sum()),
+        log_likelihood=float(_log_density(distance, log_det, counts, np.iscomplexobj(loadings)).sum()),
     )
-
-
-def _expectation_with_errors(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> Sums:
-    """The same for entries with errors, given their weights k: k / noise is the precision of an entry."""
-    r = loadings.shape[1]
-    y, seen = centered(values, pattern, mean), pattern > 0
-    inverse, v, log_det = posterior(y, pattern, loadings, noise)
-    counts, squares = seen.sum(axis=1), (y * (values - mean)).sum(axis=1)
-    distance = np.maximum(squares - np.einsum("ik,ik->i", v, y @ loadings), 0.0) / noise
-    log_det = log_det + (counts - r) * np.log(noise) - np.log(np.where(seen, pattern, 1)).sum(axis=1)
-    z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
-    second = z[:, :, None] * z[:, None, :]
-    second[:, :r, :r] += noise * inverse
-    second = second.reshape(len(v), -1)
-    squared = np.square(pattern)
+    if not errors:
+        return sums
     return SumsWithErrors(
-        cross=y.T @ z,
-        moments=pattern.T @ second,
-        latent=second.sum(0),
-        energy=float(squares.sum()),
-        log_likelihood=float(_log_density(distance, log_det, counts, False).sum()),
+        **vars(sums),
         squared_cross=(pattern * y).T @ z,
-        squared_moments=squared.T @ second,
+        squared_moments=np.square(pattern).T @ second,
         squared_energy=float(np.square(y).sum()),
         left=noise * float(np.sum(1 - pattern, where=seen)),
     )
@@ -365,3 +347,37 @@ def normalized(mean: Values, loadings: Values, noise: float, history: tuple[floa
     """``loadings = basis diag(sqrt(variances)) R``: the rotation ``R`` of ``v ~ N(0, I)`` is immaterial."""
     basis, scales, _ = linalg.svd(loadings, full_matrices=False)
     return Subspace(mean, basis, scales**2, noise, history)
+
+
+#: Share of the entries that is held out, and rows at most: more would be more accurate, but more expensive.
+HELD_OUT, RANK_ROWS = 0.1, 2000
+
+
+def choose_rank(
+    table: Entries,
+    max_rank: int = 20,
+    *,
+    random_state: int | np.random.Generator | None = None,
+) -> int:
+    """Choose the rank that best predicts held-out observed entries.
+
+    Ranks are tried in increasing order, each from the previous fit, until three in a row have not lowered the error.
+    The largest is `max_rank`, and never above ``min(N, P) - 1``, which already spans every covariance.
+    """
+    rng = np.random.default_rng(random_state)
+    n = table.shape[0]
+    rows = table.take(np.sort(rng.choice(n, RANK_ROWS, replace=False)) if n > RANK_ROWS else np.arange(n))
+    out = rows.mask & (rng.random(rows.shape) < HELD_OUT)
+    train, (row, column) = rows.only(~out), np.nonzero(out)
+    best_rank, best_error = 1, np.inf
+    fit: Subspace | None = None
+    for rank in range(1, max(1, min(max_rank, *np.subtract(table.shape, 1))) + 1):
+        fit = fit_subspace(train, rank, max_iter=30, tol=1e-4, start=fit)
+        v = coordinates(fit, train)[0]
+        fitted = fit.mean[column] + np.einsum("ik,ik->i", v[row], fit.basis[column])
+        error = float(np.sum(np.abs(rows.values[row, column] - fitted) ** 2))
+        if error < best_error:
+            best_rank, best_error = rank, error
+        elif rank >= best_rank + 3:
+            break
+    return best_rank

@@ -18,6 +18,7 @@ from scipy import sparse
 from fusewise.kernels import (
     Array,
     Values,
+    beside,
     block_inverses,
     block_products,
     device_memory,
@@ -27,7 +28,7 @@ from fusewise.kernels import (
     squares_of,
     to_host,
 )
-from fusewise.observations import Entries, InMemory, wide
+from fusewise.observations import Entries, InMemory, row_blocks, wide
 from fusewise.support import Maybe, Number, NumberArray, Record, Several
 
 #: Floats in a block of rows (32 MB, within the last-level cache of a server), and rows in it: a block for each core.
@@ -35,7 +36,6 @@ BLOCK_ENTRIES, BLOCK_ROWS = 4_000_000, 2048
 
 
 def is_sparse(values: Any) -> bool:
-    """Whether `values` is a scipy.sparse matrix."""
     return bool(sparse.issparse(values))
 
 
@@ -43,8 +43,7 @@ def row_slices(table: InMemory, width: int) -> list[slice]:
     """Slices that divide the rows into blocks, with `width` floats of work space per row besides its entries."""
     n, p = table.shape
     most = max(BLOCK_ROWS, 2 * p)  # of a sparse table, sums for every column would cost more than a block's rows
-    step = min(max(1, BLOCK_ENTRIES // (width + 2 * (table.n_stored // max(n, 1) + 1))), most)
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    return row_blocks(n, width + 2 * (table.n_stored // max(n, 1) + 1), BLOCK_ENTRIES, most)
 
 
 def block(table: InMemory, rows: slice, noise: Values | float) -> tuple[Any, Any]:
@@ -165,10 +164,16 @@ def coordinates(subspace: Subspace, table: InMemory) -> tuple[Values, Values]:
     Posterior mean (N, r) and covariance (N, r, r) of every row's coordinates; those of the prior for a row
     without observed entries.
     """
-    precision, vector = information(subspace, table)
-    scales = np.sqrt(subspace.variances)  # on both sides: a variance of zero gives a coordinate of zero
-    inverse = block_inverses(scales[:, None] * precision * scales, np.ones(len(vector)))
-    covariance = scales[:, None] * inverse * scales
+    return coordinates_of(subspace, *information(subspace, table))
+
+
+def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple[Array, Array]:
+    """``coordinates`` from ``information``, in NumPy arrays or tensors."""
+    scales = beside(np.sqrt(subspace.variances), vector)  # on both sides: a variance of zero gives a coordinate of zero
+    ones = beside(np.ones(len(vector)), vector)
+    covariance = block_inverses(scales[:, None] * precision * scales, ones)
+    covariance *= scales[:, None]
+    covariance *= scales
     return block_products(covariance, vector), covariance
 
 
@@ -241,9 +246,7 @@ class RowsOnDevice:
         A row takes `width` numbers of work space besides its entries.
         """
         n, p = self.values.shape
-        step = max(1, BLOCK // (width + 4 * p))
-        for begin in range(0, n, step):
-            rows = slice(begin, min(begin + step, n))
+        for rows in row_blocks(n, width + 4 * p, BLOCK):
             yield rows, self.values[rows].to(self.device).double(), self.mask[rows].to(self.device).double()
 
     def expected(self, mean: Values, loadings: Values, noise: float) -> Sums:
@@ -279,16 +282,6 @@ class RowsOnDevice:
             precision[rows] = (pattern @ outer).reshape(-1, r, r)
             vector[rows], squares[rows] = y @ weighed, y.square().sum(1)
         return precision, vector, squares
-
-
-def coordinates_of(subspace: Subspace, precision: Array, vector: Array) -> tuple[Array, Array]:
-    """``coordinates`` in tensors, from ``information``."""
-    import torch
-
-    scales = torch.from_numpy(np.sqrt(subspace.variances)).to(vector.device)
-    inverse = block_inverses(scales[:, None] * precision * scales, torch.ones_like(vector[:, 0]))
-    covariance = inverse.mul_(scales).mul_(scales[:, None])
-    return block_products(covariance, vector), covariance
 
 
 def _posterior(y: Array, pattern: Array, weights: Array, outer: Array, noise: float) -> tuple[Array, Array, Array]:
