@@ -48,7 +48,7 @@ def test_demo_compares_with_what_was_hidden(run):
     assert ran.json["error_filled"] < ran.json["error_column_means"]
     again = run("demo")
     assert again.code == 2
-    assert "already exist: choose another output, or add --force" in again.err
+    assert "already exists: choose another output, or add --force" in again.err
 
 
 def test_demo_refuses_what_makes_no_sense(run):

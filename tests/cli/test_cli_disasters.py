@@ -103,8 +103,6 @@ def test_a_disk_that_is_really_full(place):
     script = """
 import resource, signal
 from fusewise.cli import main
-from fusewise.cli import _fit as fitting
-from fusewise.cli import _summary as summary
 from fusewise import FusionClustering
 FusionClustering().fit([[0, 1], [1, 0], [5, 6], [6, 5.]])  # what is compiled is kept before
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

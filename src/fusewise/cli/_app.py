@@ -11,7 +11,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,29 +21,20 @@ from fusewise.cli._exits import GuardedGroup
 from fusewise.cli._mri import app as mri
 from fusewise.cli._reproduce import reproduce
 
+if TYPE_CHECKING:
+    from fusewise.cli._terminal import Result
+
 app = typer.Typer(cls=GuardedGroup, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
-
-
-class Result(Protocol):
-    """What a command has found."""
-
-    def data(self) -> dict[str, Any]:
-        """The result as a JSON-serialisable dictionary."""
-
-    def show(self) -> None:
-        """Print the result."""
 
 
 def _present(run: Callable[..., Result], *, json: bool, quiet: bool = False, progress: bool = True) -> None:
     """Run a command with a progress line, and print its result."""
-    from fusewise.cli._terminal import print_json, working
+    from fusewise.cli._terminal import working
 
     with working(shown=progress and not json) as tell:
         result = run(tell=tell)
-    if json:
-        print_json({"version": fusewise.__version__} | result.data())
-    elif not quiet:
-        result.show()
+    if json or not quiet:
+        result.show(json=json)
 
 
 def _default(out: Path | None, table: Path, ending: str) -> Path:
@@ -150,7 +141,7 @@ def predict(
 
     Columns are matched by name and encoded as in the fit. A column that is not in the table counts as missing.
     """
-    from fusewise.cli._predict import run_predict
+    from fusewise.cli._models import run_predict
 
     target, missing = _default(out, table, "_labels.csv"), on_error is OnError.MISSING
     given: dict[str, Any] = {"on_error": "missing" if missing else "raise", "force": force, "safe_csv": safe_csv}
@@ -285,7 +276,7 @@ def demo(
     The table is scikit-learn's Wine data: 178 wines with 13 measurements. The cultivars are used only to score the
     result.
     """
-    from fusewise.cli._demo import run_demo
+    from fusewise.cli._fit import run_demo
 
     _present(partial(run_demo, out, hidden=hidden, seed=seed, force=force), json=json)
 

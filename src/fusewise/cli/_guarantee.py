@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rich.text import Text
 
 from fusewise.cli._exits import naming_options
-from fusewise.cli._terminal import BAR, Terminal, headed, print_below
+from fusewise.cli._terminal import BAR, Result, headed
 from fusewise.progress import Progress
 from fusewise.support import InputError, counted
 from fusewise.tables import Cells, FrameEncoder, Reading, ReadOptions, find_column, is_called_class, read, read_grid
@@ -74,73 +74,46 @@ def _codes(cells: Cells) -> npt.NDArray[np.intp]:
     return np.array([order.get(str(cell), -1) for cell in cells], dtype=np.intp)
 
 
-@dataclass(frozen=True, eq=False)
-class Guarantee:
-    """Result of ``guarantee`` and ``plan``."""
-
-    geometry: ClusterGeometry
-    promise: Promise
-    uniform: bool
-
-    @property
-    def sentences(self) -> list[str]:
-        """The library's sentences, with its argument replaced by the option."""
-        return [sentence.replace("(uniform=True)", "(--uniform)") for sentence in self.promise.sentences]
-
-    @property
-    def curve(self) -> list[tuple[float, float]]:
-        """Pairs (observed fraction, guaranteed probability)."""
-        chances = np.atleast_1d(success_probability(self.geometry, FRACTIONS, uniform=self.uniform))
-        return list(zip(FRACTIONS, chances.tolist(), strict=True))
-
-    def data(self) -> dict[str, Any]:
-        """The guarantee as a JSON-serialisable dictionary."""
-        result = self.promise
-        return {
-            "probability": result.probability,
-            "observed": result.p0,
-            "target": result.target,
-            "required_observed": result.required,
-            "paper_probability": result.paper_probability,
-            "reason": result.reason.replace("(uniform=True)", "(--uniform)"),
-            "sizes": list(self.geometry.sizes),
-            "numbers": result.numbers,
-            "curve": [{"observed": fraction, "probability": chance} for fraction, chance in self.curve],
-            "sentences": self.sentences,
-        }
-
-    def show(self) -> None:
-        """Print the guarantee as sentences and a table."""
-        console = Terminal()
-        first, *rest = self.sentences
-        console.print(Text(first, "bold"))
-        for sentence in rest:
-            console.print(Text(sentence))
-        if self.promise.reason or self.geometry.n_clusters == 1:
-            return
-        grid = headed("observed", "probability of recovery, at least", "")
-        for fraction, chance in self.curve:
-            bar = Text("█" * math.floor(BAR * chance), "green" if chance >= self.promise.target else "yellow")
-            grid.add_row(f"{fraction:.0%}", _chance(fraction, chance), bar)
-        print_below(console, grid)
-
-
 def run_guarantee(path: Path, labels: str, *, target: float, uniform: bool, standardize: bool, asked: ReadOptions,
-                  tell: Progress) -> Guarantee:  # fmt: skip
+                  tell: Progress) -> Result:  # fmt: skip
     """The guarantee for the clusters of a table given by `labels`, a column of the table or a file."""
     tell(f"measuring {path.name}")
     geometry = _measure_geometry(path, labels, asked=asked, standardize=standardize)
     with naming_options(OPTIONS):
-        return Guarantee(geometry, promise(geometry, None, target, uniform=uniform), uniform)
+        return _result(geometry, promise(geometry, None, target, uniform=uniform), uniform)
 
 
-def run_plan(numbers: dict[str, Any], observed: float, target: float, uniform: bool, *, tell: Progress) -> Guarantee:
+def run_plan(numbers: dict[str, Any], observed: float, target: float, uniform: bool, *, tell: Progress) -> Result:
     """The guarantee for clusters of a given geometry."""
     if numbers["n_features"] < 1:
         raise InputError(f"--features = {numbers['n_features']} is out of range: it must be a whole number >= 1")
     with naming_options(OPTIONS):
         geometry = ClusterGeometry.from_parameters(**numbers)
-        return Guarantee(geometry, promise(geometry, observed, target, uniform=uniform), uniform)
+        return _result(geometry, promise(geometry, observed, target, uniform=uniform), uniform)
+
+
+def _result(geometry: ClusterGeometry, found: Promise, uniform: bool) -> Result:
+    """The guarantee as sentences, with the library's argument replaced by the option, and as a table."""
+    said = [sentence.replace("(uniform=True)", "(--uniform)") for sentence in found.sentences]
+    chances = np.atleast_1d(success_probability(geometry, FRACTIONS, uniform=uniform)).tolist()
+    curve = list(zip(FRACTIONS, chances, strict=True))
+    data = {
+        "probability": found.probability,
+        "observed": found.p0,
+        "target": found.target,
+        "required_observed": found.required,
+        "paper_probability": found.paper_probability,
+        "reason": found.reason.replace("(uniform=True)", "(--uniform)"),
+        "sizes": list(geometry.sizes),
+        "numbers": found.numbers,
+        "curve": [{"observed": fraction, "probability": chance} for fraction, chance in curve],
+        "sentences": said,
+    }
+    table = headed("observed", "probability of recovery, at least", "")
+    for fraction, chance in [] if found.reason or geometry.n_clusters == 1 else curve:
+        bar = Text("█" * math.floor(BAR * chance), "green" if chance >= found.target else "yellow")
+        table.add_row(f"{fraction:.0%}", _chance(fraction, chance), bar)
+    return Result(data, [Text.assemble((said[0], "bold"), *(f"\n{sentence}" for sentence in said[1:])), table])
 
 
 def _chance(fraction: float, chance: float) -> str:

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from multiprocessing import resource_tracker
@@ -19,8 +19,7 @@ import numpy as np
 from fusewise import FusionClustering
 from fusewise.cli._fit import Outputs, blank_note, unmet_notes
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli._summary import cluster_list, column_list, columns_data, facts, headline
-from fusewise.cli._terminal import Terminal, print_below
+from fusewise.cli._terminal import Result, cluster_list, column_list, columns_data, facts, headline
 from fusewise.kernels import Stopwatch, available_memory
 from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
@@ -148,85 +147,8 @@ def exceeding(parts: Sequence[Path]) -> str:
 LABELS, CENTERS = "labels", "centers.csv"
 
 
-@dataclass(frozen=True, eq=False)
-class PartsFit:
-    """Result of ``fit`` on a scheduler.
-
-    Attributes
-    ----------
-    sample : rows from which the kinds of the columns were decided.
-    model : the fitted estimator.
-    sizes, outliers : number of rows in each cluster, and in none.
-    seconds : time that fit and labels took.
-    notes : remarks to show to the user.
-    labels, others : the files that were written: labels of each part, and the others.
-    saved : the file of the model, or None.
-    """
-
-    sample: Reading
-    model: FusionClustering
-    sizes: list[int]
-    outliers: int
-    seconds: float
-    notes: list[str]
-    labels: list[Path]
-    others: list[Path]
-    saved: Path | None
-
-    @property
-    def blank(self) -> int:
-        """Number of rows in no cluster because nothing was observed."""
-        table = self.model.observations_
-        return table.shape[0] - table.n_seen if self.model.outliers else 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows, and of columns used for clustering."""
-        return int(self.model.observations_.shape[0]), len(self.sample.used)
-
-    @property
-    def observed_fraction(self) -> float:
-        """Fraction of observed values in the columns used."""
-        counts, encoder = self.model.observations_.moments.counts, self.model.encoder_
-        if encoder is not None:  # the features of a category are missing together
-            counts = [part[0, 0] for _, part in encoder.by_column(counts[None, :].astype(float))]
-        return float(np.mean(counts) / self.shape[0])
-
-    def data(self) -> dict[str, Any]:
-        """The result as a JSON-serialisable dictionary."""
-        return {
-            "table": str(self.sample.path),
-            "parts": len(self.labels),
-            "rows": self.shape[0],
-            "features": self.shape[1],
-            "observed_fraction": self.observed_fraction,
-            "columns": columns_data(self.sample),
-            "clusters": int(self.model.n_clusters_),
-            "sizes": self.sizes,
-            "outliers": self.outliers,
-            "converged": bool(self.model.converged_),
-            "seconds": self.seconds,
-            "limits": list(self.model.limits_),
-            "notes": self.notes,
-            "files": [str(file) for file in (*self.labels, *self.others)],
-            "model": None if self.saved is None else str(self.saved),
-        }
-
-    def show(self) -> None:
-        """Print the summary."""
-        console = Terminal()
-        console.print(headline(self.sample.path, *self.shape, self.observed_fraction, parts=len(self.labels)))
-        rows = {
-            "columns": f"as in a sample of {counted(self.sample.n_rows, 'row')}",
-            "time": f"{self.seconds:.1f} s",
-        }
-        labels = f"{self.labels[0].parent}: {counted(len(self.labels), 'file')}, one for each part"
-        last = facts(rows, limits=self.model.limits_, written=[labels, *self.others], notes=self.notes)
-        print_below(console, column_list(self.sample), cluster_list(self.sizes, self.outliers, self.blank), last)
-
-
 def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, scheduler: str,
-                  notes: Sequence[str] = (), tell: Progress) -> PartsFit:  # fmt: skip
+                  notes: Sequence[str] = (), tell: Progress) -> Result:  # fmt: skip
     """Cluster a table in parts on a scheduler of Dask, and write the labels as Parquet, a part for each part."""
     _refuse_options(path, outputs)
     parts = files_of(path)
@@ -257,13 +179,41 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
             estimator.encoder_ = None if estimator.encoder_ is None else encoder
             save(estimator, places[saved], extra=as_extra(sample))
     table, known = estimator.observations_, sample.labels_column
+    (n_rows, _), n_columns = table.shape, len(sample.used)
+    empty = n_rows - table.n_seen
     said = [*notes, *sample.notes]
-    if table.n_seen < table.shape[0]:
-        said.append(blank_note(table.shape[0] - table.n_seen, estimator.outliers))
+    if empty:
+        said.append(blank_note(empty, estimator.outliers))
     if known is not None:
         said.append(f"column {known!r}: known classes are not compared with the clusters of a table in parts")
     said += unmet_notes(estimator.n_clusters, estimator.n_clusters_)
-    return PartsFit(sample, estimator, sizes, counts[-1], watch.working, said, labels, others, saved)
+    seen = table.moments.counts
+    if estimator.encoder_ is not None:  # the features of a category are missing together
+        seen = [part[0, 0] for _, part in estimator.encoder_.by_column(seen[None, :].astype(float))]
+    observed = float(np.mean(seen) / n_rows)
+    data = {
+        "table": str(path),
+        "parts": len(parts),
+        "rows": n_rows,
+        "features": n_columns,
+        "observed_fraction": observed,
+        "columns": columns_data(sample),
+        "clusters": estimator.n_clusters_,
+        "sizes": sizes,
+        "outliers": counts[-1],
+        "converged": estimator.converged_,
+        "seconds": watch.working,
+        "limits": estimator.limits_,
+        "notes": said,
+        "files": [str(file) for file in (*labels, *others)],
+        "model": None if saved is None else str(saved),
+    }
+    rows = {"columns": f"as in a sample of {counted(sample.n_rows, 'row')}", "time": f"{data['seconds']:.1f} s"}
+    written = [f"{labels[0].parent}: {counted(len(parts), 'file')}, one for each part", *others]
+    last = facts(rows, limits=estimator.limits_, written=written, notes=said)
+    first = headline(path, n_rows, n_columns, observed, parts=len(parts))
+    clusters = cluster_list(sizes, counts[-1], empty if estimator.outliers else 0)
+    return Result(data, [first, column_list(sample), clusters, last])
 
 
 def _refuse_options(path: Path, outputs: Outputs) -> None:

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table as Grid
 from rich.text import Text
 
 from fusewise import PenalizedFusion
 from fusewise.cli._exits import naming_options
-from fusewise.cli._fit import fitting, label_table, read_rows, unmet_notes
+from fusewise.cli._fit import fitting, read_rows, unmet_notes
+from fusewise.cli._models import label_table
 from fusewise.cli._output import staged, write_csv
-from fusewise.cli._summary import facts
-from fusewise.cli._terminal import Terminal, headed, print_below
+from fusewise.cli._terminal import Result, facts, headed
 from fusewise.fusion import (
     FIDELITIES,
     PENALTIES,
@@ -32,7 +33,7 @@ from fusewise.fusion import (
 from fusewise.kernels import Labels
 from fusewise.progress import Progress
 from fusewise.support import InputError, readable_apart
-from fusewise.tables import FrameEncoder, Reading, ReadOptions, files_of, in_dialect
+from fusewise.tables import FrameEncoder, ReadOptions, files_of, in_dialect
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8
@@ -108,43 +109,8 @@ class PathPoint:
     chosen: bool
 
 
-@dataclass(frozen=True, eq=False)
-class PathResult:
-    """Result of ``path``."""
-
-    table: Reading
-    steps: list[PathPoint]
-    notes: list[str]
-    files: list[Path]
-
-    def data(self) -> dict[str, Any]:
-        """The path as a JSON-serialisable dictionary."""
-        return {
-            "table": str(self.table.path),
-            "chosen": next(k for k, step in enumerate(self.steps) if step.chosen),
-            "steps": [vars(step) | {"clusters": len(step.sizes)} for step in self.steps],
-            "notes": self.notes,
-            "files": [str(path) for path in self.files],
-        }
-
-    def show(self) -> None:
-        """Print the path as a table with the chosen step marked."""
-        console = Terminal()
-        console.print(Text.assemble((self.table.path.name, "bold"), "  ", LEGEND))
-        table = headed("lam", "clusters", "alone", "stays", "sizes", left=("sizes",))
-        # Steps at which nothing has fused yet are written to the file but not printed.
-        first = next((k for k, step in enumerate(self.steps) if step.sizes), 0)
-        lams = readable_apart([step.lam for step in self.steps])
-        for lam, step in zip(lams[first:], self.steps[first:], strict=True):
-            more = " ..." if len(step.sizes) > MOST_SIZES else ""
-            sizes = " ".join(map(str, step.sizes[:MOST_SIZES])) + more + (" ◀ chosen" if step.chosen else "")
-            style = "bold green" if step.chosen else ""
-            table.add_row(lam, str(len(step.sizes)), str(step.alone), str(step.stays), Text(sizes, style))
-        print_below(console, table, facts({}, written=self.files, notes=self.notes))
-
-
 def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | None, partition: Path | None,
-             force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> PathResult:  # fmt: skip
+             force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> Result:  # fmt: skip
     """Read a table, fuse its rows along a path, and write the path and, if asked for, a picture and the labels."""
     table = read_rows(path, model.n_clusters, asked, tell)
     encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
@@ -170,7 +136,29 @@ def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | N
             write_csv(places[partition], rows, table.dialect)
     if not model.converged_:
         notes.append("not converged: increase --max-iter, or treat the result with caution")
-    return PathResult(table, steps, notes + unmet_notes(model.n_clusters, model.n_clusters_), files)
+    notes += unmet_notes(model.n_clusters, model.n_clusters_)
+    data = {
+        "table": str(path),
+        "chosen": next(k for k, step in enumerate(steps) if step.chosen),
+        "steps": [vars(step) | {"clusters": len(step.sizes)} for step in steps],
+        "notes": notes,
+        "files": [str(file) for file in files],
+    }
+    first = Text.assemble((path.name, "bold"), "  ", LEGEND)
+    return Result(data, [first, _listed(steps), facts({}, written=files, notes=notes)])
+
+
+def _listed(steps: list[PathPoint]) -> Grid:
+    """The path as a table with the chosen point marked, from the first point at which something has fused."""
+    table = headed("lam", "clusters", "alone", "stays", "sizes", left=("sizes",))
+    first = next((k for k, step in enumerate(steps) if step.sizes), 0)
+    lams = readable_apart([step.lam for step in steps])
+    for lam, step in zip(lams[first:], steps[first:], strict=True):
+        more = " ..." if len(step.sizes) > MOST_SIZES else ""
+        sizes = " ".join(map(str, step.sizes[:MOST_SIZES])) + more + (" ◀ chosen" if step.chosen else "")
+        style = "bold green" if step.chosen else ""
+        table.add_row(lam, str(len(step.sizes)), str(step.alone), str(step.stays), Text(sizes, style))
+    return table
 
 
 def _steps(model: PenalizedFusion) -> list[PathPoint]:

@@ -14,7 +14,7 @@ import numpy as np
 from fusewise.kernels import Floats
 from fusewise.observations import as_objects, is_missing
 from fusewise.support import InputError, Number, Record, Rule, Several, Word, counted, some_of
-from fusewise.tables._columns import Column, Kind
+from fusewise.tables._columns import Column, Kind, are_numbers
 from fusewise.tables._reading import Reading
 from fusewise.tables._recognition import are_groups
 
@@ -199,7 +199,7 @@ class ColumnCode(Record):
         """
         code = self
         if self.kind == "ordered" or len(self.levels) == 2:
-            numbers = self.kind == "ordered" and not any(isinstance(level, str | bool) for level in self.levels)
+            numbers = self.kind == "ordered" and are_numbers(self.levels)
             code = replace(self, places=tuple(map(float, self.levels if numbers else range(len(self.levels)))))
         values = code._values(column, {})
         seen = values[~np.isnan(values[:, 0])]  # features of a column are missing together

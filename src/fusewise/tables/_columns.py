@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -61,6 +62,7 @@ class Column:
     limits_missing : whether this is the limit of missing entries.
     missing : words treated as missing values in this column only.
     day_first : whether 1/2/2024 is the first of February, in a column of dates or one made of it.
+    notes : assumptions made while reading it, and suspicious values.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Column:
     limits_missing: bool = False
     missing: tuple[str, ...] = ()
     day_first: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def absent(self) -> npt.NDArray[np.bool_]:
@@ -100,7 +103,7 @@ class Column:
     @property
     def has_numbers(self) -> bool:
         """Whether its levels are numbers."""
-        return bool(self.categories) and not any(isinstance(level, str | bool) for level in self.categories)
+        return are_numbers(self.categories)
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -114,6 +117,11 @@ class Column:
         if self.kind == Kind.NUMBER:
             return [None if math.isnan(value) else value for value in values]
         return [None if math.isnan(code) else levels[int(code)] for code in values]
+
+
+def are_numbers(levels: Sequence[Any]) -> bool:
+    """Whether there are levels, all of them numbers."""
+    return bool(levels) and not any(isinstance(level, str | bool) for level in levels)
 
 
 #: Whole numbers that are answers on a scale: none is further from zero than this, there are at most so many of them,
@@ -134,8 +142,6 @@ MOST_MISSING = 0.25
 #: Codes of one digit are too common as values to stand out among others than those of a scale.
 LONG_CODE = 10
 
-Decision = tuple[Column, list[str]]
-
 
 @dataclass(frozen=True)
 class ColumnSpec:
@@ -150,8 +156,8 @@ class ColumnSpec:
 
 def decide(
     name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = None, n_rows: int | None = None
-) -> Decision:
-    """Decide the kind of a column of a table of `n_rows`, of which these may be a sample; with notes for the user."""
+) -> Column:
+    """Decide the kind of a column of a table of `n_rows`, of which these may be a sample."""
     n_rows = len(column.cells) if n_rows is None else n_rows
     seen = [cell for cell in column.cells if cell is not None]
     if told is not None and told.kind not in USABLE:
@@ -174,8 +180,8 @@ def decide(
     return _text(name, column, seen, n_rows)
 
 
-def _unused(name: str, kind: Kind, why: str) -> Decision:
-    return Column(name, kind, used=False, why=why), []
+def _unused(name: str, kind: Kind, why: str) -> Column:
+    return Column(name, kind, used=False, why=why)
 
 
 def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool:
@@ -185,7 +191,7 @@ def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool
     return len(numbers.odd) <= FEW_SHARE * seen and len(odd) <= FEW_WORDS and words
 
 
-def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> Decision:
+def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> Column:
     """A column of which at least half, but not all, are numbers: dates, or text, with the first such row reported."""
     if are_dates(seen):
         return _dates(name, column, seen)
@@ -201,7 +207,7 @@ def _more(numbers: Numbers) -> str:
     return f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
 
 
-def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told: bool = False) -> Decision:
+def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told: bool = False) -> Column:
     values = numbers.values
     seen = values[~np.isnan(values)]
     if not len(seen):
@@ -213,8 +219,12 @@ def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told:
     before, after = numbers.affix
     half = f"; {numbers.half.words}" if numbers.half is not None else ""
     why = f"{before}{least:g}{after} to {before}{largest:g}{after}{half}{_missing(column.markers + words)}"
-    notes = [] if not words else [_words_note(name, words, numbers.odd[0] + 1)]
-    made = Column(name, Kind.NUMBER, values, why=why, affix=numbers.affix, half=numbers.half, missing=tuple(words))
+    notes = [_words_note(name, words, numbers.odd[0] + 1)] if words else []
+    notes += [f"column {name!r}: {note}" for note in _suspicious(name, seen)]
+    made = Column(
+        name, Kind.NUMBER, values, why=why, affix=numbers.affix, half=numbers.half, missing=tuple(words),
+        notes=tuple(notes),
+    )  # fmt: skip
     if not told and numbers.affix == ("", "") and numbers.half is None:
         dates = numbered_dates(name, values)
         if dates is not None:
@@ -223,7 +233,7 @@ def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told:
         if role is not None and role[0] == "identifier":
             return _unused(name, Kind.IDENTIFIER, role[1])
         made = _as_levels(made, Kind.CATEGORY, role[1]) if role is not None else _on_scale(made, seen, n_rows)
-    return made, notes + [f"column {name!r}: {note}" for note in _suspicious(name, seen)]
+    return made
 
 
 def _on_scale(column: Column, seen: Floats, n_rows: int) -> Column:
@@ -250,23 +260,22 @@ def _as_levels(column: Column, kind: Kind, how: str = "") -> Column:
     return replace(column, kind=kind, values=positions, categories=levels, why=why)
 
 
-def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) -> Decision:
+def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) -> Column:
     """A column of dates or times; the few cells that are none are missing."""
     day_first, unclear = day_comes_first(seen)
     seconds = seconds_of(list(column.cells), day_first=day_first)
     odd = Counter(str(column.cells[row]) for row in np.flatnonzero(np.isnan(seconds)) if column.cells[row] is not None)
-    made, notes = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
-    if odd:
-        notes.append(f"column {name!r}: treated as missing, as they are not dates: {_listed(odd)}")
+    made = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
+    notes = [f"column {name!r}: treated as missing, as they are not dates: {_listed(odd)}"] if odd else []
     if unclear and made.used:
         order = "day" if day_first else "month"
         notes.append(f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31")
-    return made, notes
+    return replace(made, notes=tuple(notes))
 
 
 def _used_dates(
     name: str, seconds: Floats, written: str, markers: Counter[str], *, day_first: bool = False, told: bool = False
-) -> Decision:
+) -> Column:
     """Dates, which are used unless all are equal or they count the rows; see ``fusewise.tables._dates``."""
     seen = seconds[~np.isnan(seconds)]
     if not len(seen):
@@ -277,7 +286,7 @@ def _used_dates(
     if not told and len(seen) == len(seconds) >= LEAST_COUNTED and are_in_order(seconds):
         return _unused(name, Kind.DATE, f"dates in order{how}, one for each row: they count the rows")
     why = f"{shown(seen)}{how}{_missing(markers)}"
-    return Column(name, Kind.DATE, seconds, why=why, day_first=day_first), []
+    return Column(name, Kind.DATE, seconds, why=why, day_first=day_first)
 
 
 def _listed(words: Counter[str]) -> str:
@@ -354,10 +363,10 @@ def _how_odd(value: float, count: int, others: Floats, counts: Any) -> str | Non
     return "in many cells, apart from the other values" if piled and apart else None
 
 
-def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision:
+def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Column:
     """The kind of a column that does not contain numbers."""
     if all(isinstance(cell, str | bool | np.bool_) for cell in seen) and {str(cell).lower() for cell in seen} in FLAGS:
-        return _levels(name, Kind.FLAG, column), []
+        return _levels(name, Kind.FLAG, column)
     if are_dates(seen):
         return _dates(name, column, seen)
     if not all(isinstance(cell, str | int | float | np.generic) for cell in seen):
@@ -369,7 +378,7 @@ def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision
         return _unused(name, Kind.IDENTIFIER, "identifier: text that differs in every row")
     if are_groups(distinct, round(n_rows * len(seen) / len(column.cells))):
         two = distinct == len({level_key(cell, Kind.FLAG) for cell in seen}) == 2
-        return _levels(name, Kind.FLAG if two else Kind.CATEGORY, column), []
+        return _levels(name, Kind.FLAG if two else Kind.CATEGORY, column)
     if are_codes(seen):
         return _unused(name, Kind.IDENTIFIER, "codes: digits with leading zeros, not amounts")
     many = f"text with {distinct:,} distinct values in {len(seen):,} rows: too many for categories"
@@ -404,11 +413,11 @@ def _order(key: str) -> tuple[float, str]:
         return math.inf, key
 
 
-def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
+def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Column:
     """Read a column as specified by the user or the model."""
     if told.kind == Kind.NUMBER:
         return _told_number(name, column, decimal, told)
-    if told.levels and not any(isinstance(level, str | bool) for level in told.levels):  # "3.0" is the level 3
+    if are_numbers(told.levels):  # "3.0" is the level 3
         values = read_numbers(column.cells, decimal).values.tolist()
         cells = [c if math.isnan(v) else v for c, v in zip(column.cells, values, strict=True)]
         column = replace(column, cells=as_cells(cells))
@@ -420,17 +429,18 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Dec
         raise InputError(f"{what} ({given}); add it to them, or list it in missing (--missing)")
     if told.fixed:
         words = some_of([repr(word) for word in sorted({str(column.cells[row]) for row in unknown})], 4)
-        return made, [f"column {name!r} has values unknown to the model ({words}): treated as missing"] * bool(unknown)
+        note = f"column {name!r} has values unknown to the model ({words}): treated as missing"
+        return replace(made, notes=(note,) * bool(unknown))
     if told.kind == Kind.FLAG and len(made.categories) > 2:
         has = f"this column has {len(made.categories)}"
         raise InputError(f"column {name!r}: a flag has two values, but {has}; use 'category'")
     if np.nanmin(made.values) == np.nanmax(made.values):
         only = made.categories[int(np.nanmin(made.values))]
         return _unused(name, Kind.CONSTANT, f"constant: every observed value is {only!r}")
-    return made, []
+    return made
 
 
-def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
+def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Column:
     cells = column.cells
     numbers = read_numbers(cells, decimal, told=True)
     seen = sum(cell is not None for cell in cells)
@@ -447,8 +457,8 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
         beyond = np.flatnonzero(np.abs(values) > LARGEST)
         values[beyond] = np.nan
         rows = sorted([*rows, *beyond.tolist()])
-    notes = [_words_note(name, Counter(str(cells[row]) for row in rows), rows[0] + 1)] if rows else []
-    return Column(name, Kind.NUMBER, values, affix=numbers.affix, half=numbers.half), notes
+    notes = (_words_note(name, Counter(str(cells[row]) for row in rows), rows[0] + 1),) if rows else ()
+    return Column(name, Kind.NUMBER, values, affix=numbers.affix, half=numbers.half, notes=notes)
 
 
 def refuse_too_large(column: Column) -> None:
