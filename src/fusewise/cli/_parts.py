@@ -7,7 +7,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from multiprocessing import resource_tracker
@@ -172,7 +171,7 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
         counts = _write_labels(estimator, [places[target].absolute() for target in labels])
         tell("writing")
         sizes = [counts[k] for k in range(estimator.n_clusters_)]
-        encoder = _in_words_of(sample, estimator.encoder_)
+        encoder = FrameEncoder.of(sample) if estimator.encoder_ is None else estimator.encoder_.spelled(sample)
         centers = center_table(sample, encoder, sizes, estimator.cluster_centers_)
         write_csv(places[outputs.folder / CENTERS], centers, sample.dialect, safe=outputs.safe_csv)
         if saved is not None:
@@ -274,19 +273,6 @@ def _lazy_frames(sample: Reading, parts: Sequence[Path], asked: ReadOptions) -> 
     frames = dd.from_map(reader, [part.absolute() for part in parts], **loosely)  # a part is read once for all four
     named = {"X": "rows", "error": "error", "lower": "lower", "upper": "upper"}
     return {name: frames.map_partitions(dict.get, what, **loosely) for name, what in named.items()}
-
-
-def _in_words_of(sample: Reading, encoder: FrameEncoder | None) -> FrameEncoder:
-    """The encoder with flags spelled as in the files: yes and no for True and False."""
-    if encoder is None:
-        return FrameEncoder.of(sample)
-    columns = zip(sample.used, encoder.columns, strict=True)
-    return FrameEncoder(
-        tuple(
-            replace(code, words=tuple(column.categories)) if column.is_boolean and len(code.levels) == 2 else code
-            for column, code in columns
-        )
-    )
 
 
 def _write_labels(model: FusionClustering, places: Sequence[Path]) -> Counter[int]:

@@ -43,6 +43,8 @@ def columns_of(X: Any) -> list[Any]:
 
 def dtype_of(column: Any) -> str:
     """The dtype in lower case: "category", "object", "string", "boolean", "datetime64[ns]", "enum", ..."""
+    if isinstance(column, Column):
+        return "float64" if column.kind == Kind.NUMBER else "object"
     return str(getattr(column, "dtype", "object")).lower()
 
 
@@ -265,17 +267,6 @@ def asked_positions(features: Any, names: Sequence[str]) -> set[int] | None:
     return {j % len(names) for j in given.tolist()}
 
 
-def code_of(name: str, column: Column, asked: bool | None) -> ColumnCode:
-    """How a column of a file is encoded; `asked`: whether it is said to be a category (None: by its kind)."""
-    if not (is_text_or_flag(column) if asked is None else asked):
-        return ColumnCode(name, "number", dtype="float64")
-    entries = [plain(entry) for entry in column.entries if entry is not None]
-    levels = frequent(entries, {level: k for k, level in enumerate(column.levels)})
-    spelling = dict(zip(column.levels, column.categories, strict=True))
-    words = tuple(spelling[level] for level in levels) if column.is_boolean else ()
-    return ColumnCode(name, str(column.kind), levels, "object", words)
-
-
 @dataclass(frozen=True, eq=False)
 class ColumnContent:
     """What a column of a frame or an array holds in some rows; contents of two groups of rows give that of both."""
@@ -290,7 +281,7 @@ class ColumnContent:
 
     @classmethod
     def of(cls, name: str, column: Any, asked: bool | None) -> ColumnContent:
-        """Look at the rows that a column has here; `asked` is that of ``code_of``."""
+        """Look at the rows that a column has here; `asked`: whether it is said to be a category (None: by its dtype)."""
         dtype = dtype_of(column)
         if dtype.startswith(DATE_KINDS):
             remedy = "pass fusewise.tables.read_table(X), which makes features of dates, or drop it"
@@ -299,7 +290,9 @@ class ColumnContent:
         if not category and (asked is False or dtype != "object"):
             return cls(name, dtype)
         listed, ordered = None, False
-        if dtype.startswith("enum"):
+        if isinstance(column, Column):
+            listed, ordered = column.levels, column.kind == Kind.ORDERED
+        elif dtype.startswith("enum"):
             listed, ordered = tuple(column.dtype.categories), True
         elif dtype.startswith("categor"):  # of polars, it lists no levels
             listed = tuple(column.cat.categories.tolist()) if hasattr(column, "iloc") else ()

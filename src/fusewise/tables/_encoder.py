@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -20,7 +20,6 @@ from fusewise.tables._codes import (
     ColumnCode,
     ColumnContent,
     asked_positions,
-    code_of,
     columns_of,
     dtype_of,
     entries_of,
@@ -29,6 +28,7 @@ from fusewise.tables._codes import (
     numbers_of,
     rebuilt,
 )
+from fusewise.tables._columns import Kind
 from fusewise.tables._reading import Reading
 from fusewise.tables._recognition import number_role
 
@@ -76,15 +76,12 @@ class FrameEncoder(Record):
         """
         if isinstance(categorical_features, FrameEncoder):
             return categorical_features
-        if not isinstance(X, Reading):
-            return cls.from_contents(contents_of(X, categorical_features))
-        asked = asked_positions(categorical_features, names_of(X))
-        columns = enumerate(X.used)
-        return cls._with(code_of(c.name, c, None if asked is None else j in asked) for j, c in columns)
+        encoder = cls.from_contents(contents_of(X, categorical_features))
+        return encoder.spelled(X) if isinstance(X, Reading) else encoder
 
     @classmethod
     def from_contents(cls, contents: Iterable[ColumnContent]) -> FrameEncoder:
-        """Decide what each column is from what it holds; text that looks like an identifier is warned of."""
+        """Decide what each column is from what it holds; text like an identifier and single levels are warned of."""
         contents = tuple(contents)
         for content in contents:
             if content.is_identifier:
@@ -92,17 +89,21 @@ class FrameEncoder(Record):
                 pooled = f" (all but the {MOST_LEVELS} most frequent are pooled)" if distinct > MOST_LEVELS else ""
                 what = f"text with {distinct} different values{pooled}, like an identifier"
                 _warn(f"column {content.name!r} is {what}: leave it out, unless it is a category", 7)
-        return cls._with(content.code for content in contents)
-
-    @classmethod
-    def _with(cls, codes: Iterable[ColumnCode]) -> FrameEncoder:
-        """An encoder of these columns; categories with fewer than two levels are warned of."""
-        encoder = cls(tuple(codes))
+        encoder = cls(tuple(content.code for content in contents))
         for code in encoder.columns:
             if code.kind != "number" and len(code.levels) < 2:
                 what = "has no observed entry" if not code.levels else f"is always {code.levels[0]!r} where observed"
-                _warn(f"column {code.name!r} {what}: it does not separate clusters", 8)
+                _warn(f"column {code.name!r} {what}: it does not separate clusters", 7)
         return encoder
+
+    def spelled(self, table: Reading) -> FrameEncoder:
+        """The same with the kinds and words of a file that was read: yes and no for True and False."""
+        codes = []
+        for column, code in zip(table.used, self.columns, strict=True):
+            spelling = dict(zip(column.levels, column.categories, strict=True))
+            words = tuple(spelling[level] for level in code.levels) if column.is_boolean else ()
+            codes.append(code if column.kind == Kind.NUMBER else replace(code, kind=str(column.kind), words=words))
+        return FrameEncoder(tuple(codes))
 
     def extended(self, X: Any, categorical_features: Any) -> FrameEncoder:
         """An encoder that also knows the levels of further rows; this one, if it knows them."""
