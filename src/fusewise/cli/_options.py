@@ -101,7 +101,7 @@ def as_read_options(
     everywhere, in_columns = _markers(missing or ())
     return ReadOptions(
         missing=everywhere, missing_in=in_columns, kinds=kinds, ignore=drop or (), only=columns or (),
-        skip_rows=skip_rows or 0, below=_limits(below or ()), **others,
+        skip_rows=skip_rows or 0, below=_numbers("--below", below or (), -float("inf")), **others,
     )  # fmt: skip
 
 
@@ -112,32 +112,32 @@ def _pairs(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         yield (name.strip(), value.strip()) if sign else (part.strip(), None)
 
 
-def _limits(given: Sequence[str]) -> dict[str, float | None]:
-    """Limits of missing values by column, ``iron=0.05,zinc=0.1``; None: the smallest value."""
+def _numbers(option: str, given: Sequence[str], least: float) -> dict[str, float | None]:
+    """Numbers by column, ``iron=0.05,zinc=0.1``; None where there is only the column."""
     from fusewise.support import InputError
 
-    limits: dict[str, float | None] = {}
-    for name, limit in _pairs(given):
+    numbers: dict[str, float | None] = {}
+    for name, word in _pairs(given):
         try:
-            limits[name] = None if limit is None else float(limit)
+            number = None if word is None else float(word)
         except ValueError:
-            raise InputError(f"--below '{name}={limit}': {limit!r} is not a number; write COLUMN=0.05") from None
-    return limits
+            number = float("nan")
+        if number is not None and not least <= number < float("inf"):
+            of = " of at least 0" if least == 0 else ""
+            raise InputError(f"{option} '{name}={word}': expected a column, '=' and a number{of}: age=2,q_*=0.5")
+        numbers[name] = number
+    return numbers
 
 
 def as_weights(given: Sequence[str] | None) -> dict[str, float] | None:
     """The weights of columns in ``--weight age=2,q_*=0.5``."""
     from fusewise.support import InputError
 
-    weights: dict[str, float] = {}
-    for name, weight in _pairs(given or ()):
-        try:
-            weights[name] = float("nan" if weight is None else weight)
-        except ValueError:
-            weights[name] = float("nan")
-        if not 0 <= weights[name] < float("inf"):
-            word = name if weight is None else f"{name}={weight}"
-            raise InputError(f"--weight {word!r}: expected a column, '=' and a number of at least 0: age=2,q_*=0.5")
+    weights = {}
+    for name, weight in _numbers("--weight", given or (), 0).items():
+        if weight is None:
+            raise InputError(f"--weight {name!r}: expected a column, '=' and a number of at least 0: age=2,q_*=0.5")
+        weights[name] = weight
     return weights or None
 
 

@@ -109,9 +109,7 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
     with config.set(changed), ExitStack() as stack:
         with _holding_back_ctrl_c():
             cluster = stack.enter_context(distributed.LocalCluster(n_workers=n_workers, **own))
-            client = stack.enter_context(distributed.Client(cluster))
-            client.run(_ignore_ctrl_c)
-        yield client
+        yield stack.enter_context(distributed.Client(cluster))
 
 
 @contextmanager
@@ -129,11 +127,6 @@ def _holding_back_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _ignore_ctrl_c() -> None:
-    """Leave Ctrl-C on a terminal, which every process receives, to the one that ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def exceeding(parts: Sequence[Path]) -> str:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
 
 from fusewise.cli._exits import Stop
 from fusewise.cli._terminal import Terminal, headed
-from fusewise.progress import Progress
-from fusewise.support import InputError, counted
+from fusewise.progress import Printer
+from fusewise.support import InputError
 
 FIGURES = ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
 ALL = "all"
@@ -52,7 +47,7 @@ def reproduce(
         raise InputError(str(error)) from error
     start = time.perf_counter()
     try:
-        with _progress() as progress:
+        with Printer() as progress:
             findings = run(names, out, quick=quick, jobs=jobs, fresh=force, progress=progress)
     except (KeyboardInterrupt, Stop):
         raise Stop("finished trials are kept, and the same command resumes") from None
@@ -73,19 +68,3 @@ def _refuse_foreign(out: Path, force: bool) -> None:
         raise InputError(f"cannot write to {str(out)!r}: it is a file, not a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / "trials").is_dir() and not force:
         raise InputError(f"folder {str(out)!r} contains other files: choose another --out, or add --force")
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A progress bar on stderr if that is a terminal, else a line for every tenth of the trials."""
-    console = Terminal(stderr=True)
-    columns = TextColumn("trials"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Bars(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = bars.add_task("trials", total=None)
-
-        def update(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
-            bars.update(task, completed=iteration, total=total)
-            if bars.disable and total and (iteration == total or iteration % max(1, total // 10) == 0):
-                print(f"{iteration} of {counted(total, 'trial')}", file=sys.stderr)
-
-        yield update

@@ -281,7 +281,7 @@ class ColumnContent:
 
     @classmethod
     def of(cls, name: str, column: Any, asked: bool | None) -> ColumnContent:
-        """Look at the rows that a column has here; `asked`: whether it is said to be a category (None: by its dtype)."""
+        """Look at the rows that a column has here; `asked`: whether it is a category (None: by its dtype)."""
         dtype = dtype_of(column)
         if dtype.startswith(DATE_KINDS):
             remedy = "pass fusewise.tables.read_table(X), which makes features of dates, or drop it"
