@@ -132,7 +132,7 @@ def test_names_of_groups_are_not_numbers(tmp_path, case):
 #: Arguments of the command for a table of a number `iron` and a category `kind`, and words of the line that it says.
 BAD = {
     "a category below a limit": (["--below", "kind=3"], "column 'kind' is read as category; only numbers have a limit"),
-    "a limit in words": (["--below", "iron=low"], "--below 'iron=low': 'low' is not a number"),
+    "a limit in words": (["--below", "iron=low"], "--below 'iron=low': expected a column, '=' and a number"),
     "no such column": (["--below", "irn=0.1"], "no column 'irn' (did you mean 'iron'?)"),
 }
 

@@ -81,7 +81,7 @@ def fit(
     from fusewise.support import InputError
     from fusewise.tables import parts_of
 
-    weights = options.as_weights(weight)
+    weights = options.numbers_of("--weight", weight or (), 0, needed=True) or None
     model = default_model(n_clusters, seed, outliers=outliers, weights=weights, verbose=1 if verbose else 0)
     folder = _default(out, table, "_fusewise")
     outputs = Outputs(

@@ -101,7 +101,7 @@ def as_read_options(
     everywhere, in_columns = _markers(missing or ())
     return ReadOptions(
         missing=everywhere, missing_in=in_columns, kinds=kinds, ignore=drop or (), only=columns or (),
-        skip_rows=skip_rows or 0, below=_numbers("--below", below or (), -float("inf")), **others,
+        skip_rows=skip_rows or 0, below=numbers_of("--below", below or (), -float("inf"), needed=False), **others,
     )  # fmt: skip
 
 
@@ -112,8 +112,8 @@ def _pairs(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         yield (name.strip(), value.strip()) if sign else (part.strip(), None)
 
 
-def _numbers(option: str, given: Sequence[str], least: float) -> dict[str, float | None]:
-    """Numbers by column, ``iron=0.05,zinc=0.1``; None where there is only the column."""
+def numbers_of(option: str, given: Sequence[str], least: float, *, needed: bool) -> dict[str, Any]:
+    """Numbers by column, ``age=2,q_*=0.5``; None where there is only the column, unless a number is needed."""
     from fusewise.support import InputError
 
     numbers: dict[str, float | None] = {}
@@ -122,23 +122,11 @@ def _numbers(option: str, given: Sequence[str], least: float) -> dict[str, float
             number = None if word is None else float(word)
         except ValueError:
             number = float("nan")
-        if number is not None and not least <= number < float("inf"):
-            of = " of at least 0" if least == 0 else ""
-            raise InputError(f"{option} '{name}={word}': expected a column, '=' and a number{of}: age=2,q_*=0.5")
+        if needed if number is None else not least <= number < float("inf"):
+            said, of = name if word is None else f"{name}={word}", " of at least 0" if least == 0 else ""
+            raise InputError(f"{option} {said!r}: expected a column, '=' and a number{of}: age=2,q_*=0.5")
         numbers[name] = number
     return numbers
-
-
-def as_weights(given: Sequence[str] | None) -> dict[str, float] | None:
-    """The weights of columns in ``--weight age=2,q_*=0.5``."""
-    from fusewise.support import InputError
-
-    weights = {}
-    for name, weight in _numbers("--weight", given or (), 0).items():
-        if weight is None:
-            raise InputError(f"--weight {name!r}: expected a column, '=' and a number of at least 0: age=2,q_*=0.5")
-        weights[name] = weight
-    return weights or None
 
 
 def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -307,9 +307,7 @@ def _missing(markers: Counter[str]) -> str:
 def _suspicious(name: str, seen: Floats) -> list[str]:
     """Notes on numbers that may stand for a missing value; they are kept.
 
-    A number that often does (99, -1) is reported if it is further from the others than their range, negative when five
-    or more different others are not, or in far more cells than its neighbours; and any number in several cells that
-    stands alone beyond a gap in a scale (9 after 1, 2, ..., 6), or further from all others than these from each other.
+    Suspicious are numbers that often do (99, -1), and the least and the largest of all.
     """
     values, counts = np.unique(seen, return_counts=True)
     present = set(values.tolist())
@@ -318,10 +316,10 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
         below = any(code / 2 < value < code for code in codes)
         codes |= {value} if below and (value - 1 in codes or value - 1 not in present) else set()
     notes = []
-    for value in sorted(codes | _beyond_gap(values, counts) | _far_ends(values, counts)):
+    for value in sorted(codes | {float(values[0]), float(values[-1])}):
         apart = ~np.isin(values, [*codes, value])
         others, count = values[apart], int(counts[values == value][0])
-        how = _how_odd(value, count, others, counts[apart]) if len(others) >= 2 else None
+        how = _how_odd(value, count, others, counts[apart], known=value in codes) if len(others) >= 2 else None
         if how:
             notes.append(
                 f"{value:g} ({counted(count, 'cell')}) is {how} ({others[0]:g} to {others[-1]:g}) and was kept; if it "
@@ -330,36 +328,32 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
     return notes
 
 
-def _beyond_gap(values: Floats, counts: Any) -> set[float]:
-    """The last of a few whole values, if it alone, in several cells, lies beyond two or more that do not occur."""
-    steps = np.diff(values)
-    scale = 4 <= len(values) <= MOST_ANSWERS + 1 and len(values) * ROWS_EACH <= counts.sum() and values[0] in (0, 1)
-    scale = scale and counts[-1] >= PILE
-    return {float(values[-1])} if scale and steps[-1] >= 3 and (steps[:-1] == 1).all() else set()
+def _how_odd(value: float, count: int, others: Floats, counts: Any, *, known: bool) -> str | None:
+    """How a number stands out from all others; a number that is not `known` as a code must do so in several cells.
 
-
-def _far_ends(values: Floats, counts: Any) -> set[float]:
-    """The least and the largest value, if in several cells, and further from the others than their range."""
-    ends = ((0, values[1:]), (-1, values[:-1]))
-    far = [k for k, others in ends if len(others) >= PILE and np.abs(others - values[k]).min() > np.ptp(others)]
-    return {float(values[k]) for k in far if PILE <= counts[k] <= MOST_MISSING * counts.sum()}
-
-
-def _how_odd(value: float, count: int, others: Floats, counts: Any) -> str | None:
+    It is further from them than their range, or negative if five or more of them are not; alone beyond a gap in a scale
+    (9 after 1, 2, ..., 6); or in far more cells than its neighbours.
+    """
     low, high = others[0], others[-1]
-    away = max(low - value, value - high)
+    away, width, steps = max(low - value, value - high), high - low, np.diff(others)
     if away <= 0:
         return None
-    far = away > max(high - low, 1) and not 0 < value < LONG_CODE
+    far = away > max(width, 1) and not 0 < value < LONG_CODE
+    scale = low in (0, 1) and len(others) < MOST_ANSWERS and bool((steps == 1).all())
+    if not known:
+        often = PILE <= count <= MOST_MISSING * (counts.sum() + count)
+        end = often and len(others) >= PILE and away > width
+        gap = scale and count >= PILE and away >= 3 and len(others) >= 3
+        if not (end or gap):
+            return None
     if far or (value < 0 <= low and len(others) >= 5):
         return "far outside the other values"
-    steps, scale = np.diff(others), low in (0, 1) and len(others) < MOST_ANSWERS
     common = max(count, counts[-1]) >= PILE  # not the tail of counts
-    if scale and common and (steps == 1).all() and away > 1 and counts.sum() >= ROWS_EACH * len(others):
+    if scale and common and away > 1 and counts.sum() >= ROWS_EACH * len(others):
         return "beyond a gap in the scale of the other values"
     near = counts[-5:] if value > high else counts[:5]
     piled = count >= PILE and count >= TIMES_NEIGHBOURS * near.mean() and not value < low < 0
-    apart = away > 2 * np.median(steps) and away > LEAST_GAP * (high - low)
+    apart = away > 2 * np.median(steps) and away > LEAST_GAP * width
     return "in many cells, apart from the other values" if piled and apart else None
 
 
