@@ -162,8 +162,6 @@ ENCODINGS = {
     "utf-8 with its mark": File(UMLAUT.encode("utf-8-sig"), SIZES),
     "utf-16": File(UMLAUT.encode("utf-16"), SIZES),
     "utf-16, big end first": File(b"\xfe\xff" + UMLAUT.encode("utf-16-be"), SIZES),
-    "utf-16 without its mark": File(PLAIN.encode("utf-16-le"), AB),
-    "utf-16 without its mark, big end first": File(PLAIN.encode("utf-16-be"), AB),
     "utf-32": File(UMLAUT.encode("utf-32"), SIZES),
     "latin-1": File(UMLAUT.encode("latin-1"), SIZES, note="read as Windows-1252"),
     "cp1252": File(PLAIN.replace("a", "a (€)", 1).encode("cp1252"), {"a (€)": AB["a"], "b": AB["b"]},
