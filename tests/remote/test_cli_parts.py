@@ -192,9 +192,9 @@ class TestSchedulers:
     def test_parts_that_exceed_memory_go_to_a_local_cluster(self, people, run, tmp_path, monkeypatch):
         written(people, tmp_path / "parts", "parquet", 2)
         size = sum(file.stat().st_size for file in parts_of(tmp_path / "parts"))
-        for free, where in ((schedulers.IN_MEMORY * size, None), (schedulers.IN_MEMORY * size - 1, "local")):
-            monkeypatch.setattr(schedulers, "available_memory", lambda free=free: free)
-            assert schedulers.needed_scheduler(None, parts_of(tmp_path / "parts")) == where
+        monkeypatch.setattr(schedulers, "available_memory", lambda: schedulers.IN_MEMORY * size)
+        assert schedulers.exceeding(parts_of(tmp_path / "parts")) is None
+        monkeypatch.setattr(schedulers, "available_memory", lambda: schedulers.IN_MEMORY * size - 1)
         monkeypatch.setattr("fusewise.cli._parts.LOCAL", "synchronous")  # no processes in this test
         code, out, err = run("fit", "parts")
         assert code == 0, err

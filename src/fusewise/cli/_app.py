@@ -76,7 +76,7 @@ def fit(
     labels/PART.parquet.
     """
     from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
-    from fusewise.cli._parts import exceeding, needed_scheduler, run_parts_fit
+    from fusewise.cli._parts import LOCAL, exceeding, run_parts_fit
     from fusewise.cli._terminal import open_page
     from fusewise.support import InputError
     from fusewise.tables import parts_of
@@ -95,17 +95,15 @@ def fit(
         safe_csv=safe_csv,
         command=shlex.join(["fusewise", *sys.argv[1:]]),
     )
-    parts = parts_of(table)
-    where = needed_scheduler(scheduler, parts)
+    note = exceeding(parts_of(table)) if scheduler is None else None
     run: Callable[..., Result]
-    if where is None:
+    if scheduler is None and note is None:
         n_draws = draws if stability else 0 if stability is False else None
         run = partial(run_fit, table, model, outputs, asked=asked, n_draws=n_draws, like=like)
     elif like is not None:
         raise InputError("--like needs a table in memory, not one in parts that a scheduler computes")
     else:
-        notes = [exceeding(parts)] if scheduler is None else []
-        run = partial(run_parts_fit, table, model, outputs, asked=asked, scheduler=where, notes=notes)
+        run = partial(run_parts_fit, table, model, outputs, asked=asked, scheduler=scheduler or LOCAL, note=note)
     _present(run, json=json, quiet=verbose is False, progress=verbose is None)
     if open_report:
         open_page(folder / REPORT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from rich.text import Text
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.cli._exits import ending_early
+from fusewise.cli._exits import handling
 from fusewise.cli._models import label_table, open_model, shares_in
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._terminal import Result, Terminal, cluster_list, column_list, columns_data, facts, headline, picture
@@ -122,26 +123,13 @@ def unmet_notes(asked: int | None, found: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where to write the results.
-
-    Attributes
-    ----------
-    folder : folder for the tables and the report.
-    report : whether to write a report.
-    save : file for the model, or None.
-    stability : whether to write the stability of the clusters.
-    rows : whether the report contains the rows.
-    names : file with names of the clusters, or None.
-    force : overwrite existing files.
-    safe_csv : keep spreadsheets from taking text for formulas (``write_csv``).
-    command : the command line, shown in the report.
-    """
+    """What to write, and where; `names` is a file with names of the clusters, `command` is shown in the report."""
 
     folder: Path
     report: bool = False
     save: Path | None = None
     stability: bool = False
-    rows: bool = True
+    rows: bool = True  # whether the report contains the rows
     names: Path | None = None
     force: bool = False
     safe_csv: bool = False
@@ -162,8 +150,7 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
     With `n_draws` None the stability is computed if that takes at most `MOST_SECONDS`.
     """
     given = {} if outputs.names is None else _read_cluster_names(outputs.names)
-    earlier = None if like is None else open_model(like).model
-    earlier = getattr(earlier, "clustering_", earlier)
+    earlier = None if like is None else open_model(like)[0]
     sources = files_of(path) if like is None else [*files_of(path), like]
     table = read_rows(path, model.n_clusters, asked, tell)
     with staged(list(outputs.files.values()), force=outputs.force, sources=sources) as places:
@@ -182,7 +169,8 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
             quick = seconds["seconds"] * DRAWS / 2 <= MOST_SECONDS
             n_draws = DRAWS if quick and table.n_rows >= FEWEST_ROWS else 0
         if n_draws:
-            with warnings.catch_warnings(record=True) as caught, listening(tell), ending_early():
+            ctrl_c = handling(signal.SIGINT, signal.default_int_handler)  # ends the draws early
+            with warnings.catch_warnings(record=True) as caught, listening(tell), ctrl_c:
                 warnings.simplefilter("always")
                 model.stability(n_draws)
             notes += [f"stability: {warning.message}" for warning in caught]

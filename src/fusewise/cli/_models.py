@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from rich.text import Text
 
-from fusewise import FusionClustering, FusionImputer, PenalizedFusion
+from fusewise import FusionClustering, PenalizedFusion
 from fusewise.cli._output import staged, write_csv
 from fusewise.cli._terminal import Result, cluster_list, facts, headline
 from fusewise.kernels import Real
 from fusewise.progress import Progress
-from fusewise.saving import ModelFileError, SavedModel, load_with_extra
+from fusewise.saving import ModelFileError, load_with_extra
 from fusewise.support import InputError, counted
 from fusewise.tables import (
     Cells,
@@ -33,20 +33,20 @@ from fusewise.tables import (
 from fusewise.views import compare_labels
 
 
-def open_model(path: Path) -> SavedModel:
-    """Load a saved, fitted model; raise ``InputError`` if the file cannot be used."""
+def open_model(path: Path) -> tuple[Any, dict[str, Any]]:
+    """A fitted clustering (also that of an imputer) from a file, and what the command saved with it."""
     try:
-        saved = load_with_extra(path)
+        model, extra = load_with_extra(path)
     except ModelFileError as error:
         raise InputError(str(error)) from error
     except FileNotFoundError as error:
         raise InputError(f"file {str(path)!r} does not exist") from error
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
-    clustering = getattr(saved.model, "clustering_", saved.model)
+    clustering = getattr(model, "clustering_", model)
     if not isinstance(clustering, FusionClustering | PenalizedFusion) or not hasattr(clustering, "n_clusters_"):
         raise InputError(f"the model in {str(path)!r} was not fitted before it was saved")
-    return saved
+    return clustering, extra
 
 
 def label_table(
@@ -70,12 +70,11 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
                 force: bool, safe_csv: bool, tell: Progress) -> Result:  # fmt: skip
     """Load a model, read a table, predict the clusters of its rows, and write them."""
     tell(f"reading {model.name}")
-    saved = open_model(model)
-    clustering = saved.model.clustering_ if isinstance(saved.model, FusionImputer) else saved.model
-    titles, n_clusters = saved.extra.get("cluster_names"), int(clustering.n_clusters_)
+    clustering, extra = open_model(model)
+    titles, n_clusters = extra.get("cluster_names"), int(clustering.n_clusters_)
     titles = titles if isinstance(titles, list) and len(titles) == n_clusters else []
     tell(f"reading {path.name}")
-    table = recode(clustering, saved.extra, path, asked, on_error)
+    table = recode(clustering, extra, path, asked, on_error)
     with staged([out], force=force, sources=[*files_of(path), model]) as places:
         tell(f"assigning {counted(table.n_rows, 'row')} to clusters")
         with warnings.catch_warnings():
@@ -83,11 +82,11 @@ def run_predict(model: Path, path: Path, out: Path, *, asked: ReadOptions, on_er
             warnings.simplefilter("ignore")
             labels: Any = clustering.predict(table)
             confidence = clustering.predict_confidence(table) if isinstance(clustering, FusionClustering) else None
-        column = _column(table, asked.names, saved.extra.get("names"), "--names")
+        column = _column(table, asked.names, extra.get("names"), "--names")
         of_rows = row_names(table.cells, column, table.n_rows)
         rows = label_table(of_rows, column, labels, table.dialect, titles, confidence=confidence)
         write_csv(places[out], rows, table.dialect, safe=safe_csv)
-    classes = _column(table, asked.labels, saved.extra.get("labels"), "--labels")
+    classes = _column(table, asked.labels, extra.get("labels"), "--labels")
     known = None if classes is None else compare_labels(classes, table.cells[classes], labels, n_clusters)
     sizes, outside = np.bincount(labels[labels >= 0], minlength=n_clusters).tolist(), labels < 0
     data = {
@@ -116,13 +115,12 @@ def _column(table: Reading, asked: str | Literal[False] | None, at_fit: Any, opt
 def run_explain(model: Path, path: Path, wanted: list[str], *, asked: ReadOptions, tell: Progress) -> Result:
     """Load a model, read a table, and explain the clusters of the rows with these names (or numbers from 1)."""
     tell(f"reading {model.name}")
-    saved = open_model(model)
-    clustering = saved.model.clustering_ if isinstance(saved.model, FusionImputer) else saved.model
+    clustering, extra = open_model(model)
     if not isinstance(clustering, FusionClustering):
         raise InputError(f"the model in {str(model)!r} is one of the paper's algorithm, which has no probabilities")
     tell(f"reading {path.name}")
-    table = recode(clustering, saved.extra, path, asked)
-    column = _column(table, asked.names, saved.extra.get("names"), "--names")
+    table = recode(clustering, extra, path, asked)
+    column = _column(table, asked.names, extra.get("names"), "--names")
     names = [str(name) for name in row_names(table.cells, column, table.n_rows)]
     missing = [name for name in wanted if name not in names]
     if missing:

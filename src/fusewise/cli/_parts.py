@@ -57,11 +57,12 @@ BACK = "10 minutes"
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": 2**27, "MALLOC_MMAP_THRESHOLD_": 2**25}
 
 
-def needed_scheduler(asked: str | None, parts: Sequence[Path]) -> str | None:
-    """The scheduler asked for, or a local cluster if the parts exceed memory; None: they are read into memory."""
-    if asked is not None:
-        return asked
-    return LOCAL if sum(file.stat().st_size for file in parts) * IN_MEMORY > available_memory() else None
+def exceeding(parts: Sequence[Path]) -> str | None:
+    """A note on parts that exceed memory; None if they do not."""
+    size = sum(file.stat().st_size for file in parts)
+    if size * IN_MEMORY <= available_memory():
+        return None
+    return f"the parts ({in_words(size)}) would take more than the available memory: a local cluster is used"
 
 
 @contextmanager
@@ -95,12 +96,9 @@ def scheduling(asked: str) -> Iterator[None]:
 
 @contextmanager
 def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> Iterator[Any]:
-    """A ``distributed.Client`` of workers on this machine, each with one thread; they end with the block.
+    """A ``distributed.Client`` of workers on this machine (one for each core), each with one thread.
 
-    Parameters
-    ----------
-    n_workers : number of processes; None: one for each core.
-    memory_limit : of each worker; "auto": its share of the machine's.
+    They end with the block.
     """
     config, distributed = dask_library().config, import_module("distributed")
     setting, n_workers = "distributed.nanny.pre-spawn-environ", n_workers or import_module("dask.system").CPU_COUNT
@@ -129,18 +127,12 @@ def _holding_back_ctrl_c() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def exceeding(parts: Sequence[Path]) -> str:
-    """A sentence on parts that exceed memory."""
-    size = in_words(sum(file.stat().st_size for file in parts))
-    return f"the parts ({size}) would take more than the available memory: a local cluster is used"
-
-
 #: Folder of the labels of the parts, and the file of the centres.
 LABELS, CENTERS = "labels", "centers.csv"
 
 
 def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, scheduler: str,
-                  notes: Sequence[str] = (), tell: Progress) -> Result:  # fmt: skip
+                  note: str | None, tell: Progress) -> Result:  # fmt: skip
     """Cluster a table in parts on a scheduler of Dask, and write the labels as Parquet, a part for each part."""
     _refuse_options(path, outputs)
     parts = files_of(path)
@@ -157,7 +149,10 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
         _refuse_other_labels(labels)
         warnings.simplefilter("ignore")  # what they say is in the notes
         tell(f"reading a sample of {counted(len(parts), 'part')}")
-        sample = _sample(path, parts, asked)
+        some = sampled_parts(parts)
+        take = dask_library().delayed(partial(sampled_rows, n_parts=len(some), asked=asked), pure=False)
+        grids = compute([take(part.absolute(), k) for k, part in enumerate(some)])
+        sample = read_sample(path, some, grids, asked, len(parts))
         tell(f"clustering {counted(len(parts), 'part')} × {counted(len(sample.used), 'column')}")
         estimator.fit(**_lazy_frames(sample, parts, asked))
         tell("labelling")
@@ -173,7 +168,7 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
     table, known = estimator.observations_, sample.labels_column
     (n_rows, _), n_columns = table.shape, len(sample.used)
     empty = n_rows - table.n_seen
-    said = [*notes, *sample.notes]
+    said = [*([] if note is None else [note]), *sample.notes]
     if empty:
         said.append(blank_note(empty, estimator.outliers))
     if known is not None:
@@ -249,13 +244,6 @@ def _reporting() -> Iterator[None]:
     except InputError as error:
         # The scheduler of processes adds a traceback to the message.
         raise InputError(str(error).partition("\n\nTraceback\n")[0]) from error
-
-
-def _sample(path: Path, parts: Sequence[Path], asked: ReadOptions) -> Reading:
-    some = sampled_parts(parts)
-    take = dask_library().delayed(partial(sampled_rows, n_parts=len(some), asked=asked), pure=False)
-    grids = compute([take(part.absolute(), k) for k, part in enumerate(some)])
-    return read_sample(path, some, grids, asked, len(parts))
 
 
 def _lazy_frames(sample: Reading, parts: Sequence[Path], asked: ReadOptions) -> dict[str, Any]:
