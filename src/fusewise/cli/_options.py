@@ -98,9 +98,8 @@ def as_read_options(
             raise InputError(f"--ordered {text!r}: expected a column, a colon and its levels: COLUMN:LOW<MID<HIGH")
         levels = [level.strip() for level in (first, *rest.split("<"))]
         kinds[name if sign else text] = as_spec(name, levels if sign else "ordered")
-    everywhere, in_columns = _markers(missing or ())
     return ReadOptions(
-        missing=everywhere, missing_in=in_columns, kinds=kinds, ignore=drop or (), only=columns or (),
+        missing=_markers(missing or ()), kinds=kinds, ignore=drop or (), only=columns or (),
         skip_rows=skip_rows or 0, below=numbers_of("--below", below or (), -float("inf"), needed=False), **others,
     )  # fmt: skip
 
@@ -129,17 +128,13 @@ def numbers_of(option: str, given: Sequence[str], least: float, *, needed: bool)
     return numbers
 
 
-def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Markers of missing values in all columns, and in some: ``age=99,q1=9``."""
-    everywhere: list[str] = []
-    in_columns: dict[str, list[str]] = {}
+def _markers(given: Sequence[str]) -> dict[str, list[str]]:
+    """Markers of missing values by column, ``age=99,q1=9``, or of all columns."""
+    markers: dict[str, list[str]] = {}
     for text in given:
-        if "=" not in text:
-            everywhere.append(text)
-            continue
-        for name, marker in _pairs([text]):
-            in_columns.setdefault(name, []).append(marker or "")
-    return everywhere, in_columns
+        for name, marker in _pairs([text]) if "=" in text else [("*", text)]:
+            markers.setdefault(name, []).append(marker or "")
+    return markers
 
 
 Standardize = Annotated[bool, _columns("--standardize/--no-standardize", help="Standardise the columns first.")]

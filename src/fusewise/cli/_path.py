@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -98,17 +97,6 @@ def _count(option: str, value: str) -> int | str | None:
     return int(value)
 
 
-@dataclass(frozen=True)
-class PathPoint:
-    """A point of the path: the sizes of its groups, the rows in none, and over how many points it stays the same."""
-
-    lam: float
-    sizes: list[int]
-    alone: int
-    stays: int
-    chosen: bool
-
-
 def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | None, partition: Path | None,
              force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> Result:  # fmt: skip
     """Read a table, fuse its rows along a path, and write the path and, if asked for, a picture and the labels."""
@@ -121,12 +109,10 @@ def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | N
         steps = _steps(model)
         tell("writing")
         columns: dict[str, list[Any]] = {
-            "lam": [in_dialect(step.lam, table.dialect) if math.isfinite(step.lam) else None for step in steps],
-            "clusters": [len(step.sizes) for step in steps],
-            "alone": [step.alone for step in steps],
-            "stays": [step.stays for step in steps],
-            "chosen": ["yes" if step.chosen else "" for step in steps],
-            "sizes": [" ".join(map(str, step.sizes)) for step in steps],
+            "lam": [in_dialect(s["lam"], table.dialect) if math.isfinite(s["lam"]) else None for s in steps],
+            **{name: [step[name] for step in steps] for name in ("clusters", "alone", "stays")},
+            "chosen": ["yes" if step["chosen"] else "" for step in steps],
+            "sizes": [" ".join(map(str, step["sizes"])) for step in steps],
         }
         write_csv(places[out], columns, table.dialect)
         if picture is not None:
@@ -139,8 +125,8 @@ def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | N
     notes += unmet_notes(model.n_clusters, model.n_clusters_)
     data = {
         "table": str(path),
-        "chosen": next(k for k, step in enumerate(steps) if step.chosen),
-        "steps": [vars(step) | {"clusters": len(step.sizes)} for step in steps],
+        "chosen": next(k for k, step in enumerate(steps) if step["chosen"]),
+        "steps": steps,
         "notes": notes,
         "files": [str(file) for file in files],
     }
@@ -148,21 +134,24 @@ def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | N
     return Result(data, [first, _listed(steps), facts({}, written=files, notes=notes)])
 
 
-def _listed(steps: list[PathPoint]) -> Grid:
+def _listed(steps: list[dict[str, Any]]) -> Grid:
     """The path as a table with the chosen point marked, from the first point at which something has fused."""
     table = headed("lam", "clusters", "alone", "stays", "sizes", left=("sizes",))
-    first = next((k for k, step in enumerate(steps) if step.sizes), 0)
-    lams = readable_apart([step.lam for step in steps])
+    first = next((k for k, step in enumerate(steps) if step["sizes"]), 0)
+    lams = readable_apart([step["lam"] for step in steps])
     for lam, step in zip(lams[first:], steps[first:], strict=True):
-        more = " ..." if len(step.sizes) > MOST_SIZES else ""
-        sizes = " ".join(map(str, step.sizes[:MOST_SIZES])) + more + (" ◀ chosen" if step.chosen else "")
-        style = "bold green" if step.chosen else ""
-        table.add_row(lam, str(len(step.sizes)), str(step.alone), str(step.stays), Text(sizes, style))
+        more = " ..." if step["clusters"] > MOST_SIZES else ""
+        sizes = " ".join(map(str, step["sizes"][:MOST_SIZES])) + more + (" ◀ chosen" if step["chosen"] else "")
+        counts = (str(step[name]) for name in ("clusters", "alone", "stays"))
+        table.add_row(lam, *counts, Text(sizes, "bold green" if step["chosen"] else ""))
     return table
 
 
-def _steps(model: PenalizedFusion) -> list[PathPoint]:
-    """The points of the path; of the chosen one the clusters of the result."""
+def _steps(model: PenalizedFusion) -> list[dict[str, Any]]:
+    """The points of the path: the sizes of their groups, the rows in none, over how many points they stay the same.
+
+    At the chosen point the groups are those of the result.
+    """
     path: FusionPath | list[Solution] | None = model.path_
     if path is None:
         return [_step(model.lam_, model.labels_, 1, chosen=True)]
@@ -174,9 +163,10 @@ def _steps(model: PenalizedFusion) -> list[PathPoint]:
     ]
 
 
-def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> PathPoint:
+def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> dict[str, Any]:
     sizes = sorted(np.bincount(labels[labels >= 0]).tolist(), reverse=True)
-    return PathPoint(lam, sizes, int(np.count_nonzero(labels < 0)), stays, chosen)
+    alone = int(np.count_nonzero(labels < 0))
+    return {"lam": lam, "sizes": sizes, "clusters": len(sizes), "alone": alone, "stays": stays, "chosen": chosen}
 
 
 def _draw(model: PenalizedFusion, place: Path) -> None:

@@ -192,12 +192,6 @@ class HalfKnown:
         ]
         return replace(made, words=some_of(listed, 4))
 
-    def below(self, limit: float, missing: npt.NDArray[np.bool_] | None) -> HalfKnown:
-        """The same if values below an unknown limit, and those that are missing if given, are below this one."""
-        where = np.isnan(self.upper) if missing is None else np.isnan(self.upper) | (missing & ~self.said)
-        words = f"{'the limit is' if missing is None else 'missing ones are below'} {limit:g}"
-        return replace(self, upper=np.where(where, limit, self.upper), words=words)
-
 
 @dataclass(frozen=True, eq=False)
 class Numbers:

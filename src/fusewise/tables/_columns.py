@@ -91,9 +91,13 @@ class Column:
         """
         limit = float(np.nanmin(self.values)) if limit is None else limit
         half = self.half or HalfKnown.nothing(len(self.values))
-        of_missing = not np.isnan(half.upper).any() if limits_missing is None else limits_missing
-        half = half.below(limit, np.isnan(self.values) if of_missing else None)
-        return replace(self, half=half, limit=limit, limits_missing=of_missing, why=f"{self.why}; {half.words}")
+        where = np.isnan(half.upper)
+        of_missing = not where.any() if limits_missing is None else limits_missing
+        if of_missing:
+            where |= np.isnan(self.values) & ~half.said
+        words = f"{'missing ones are below' if of_missing else 'the limit is'} {limit:g}"
+        half = replace(half, upper=np.where(where, limit, half.upper), words=words)
+        return replace(self, half=half, limit=limit, limits_missing=of_missing, why=f"{self.why}; {words}")
 
     @property
     def is_boolean(self) -> bool:

@@ -38,8 +38,7 @@ class ReadOptions:
     sheet: str | int | None = None
     sep: str | None = None
     decimal: str | None = None
-    missing: Sequence[str] = ()
-    missing_in: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column -> additional markers in it
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column -> additional markers in it
     kinds: Mapping[str, ColumnSpec] = field(default_factory=dict)
     ignore: Sequence[str] = ()
     only: Sequence[str] = ()  # columns to use; empty: all
@@ -291,12 +290,11 @@ def read_table(
     "9693.45 to 44598; 1 missing ('?')"
     """
     told = {name: as_spec(name, kind) for name, kind in (kinds or {}).items()}
-    everywhere = () if isinstance(missing, Mapping) else tuple(map(str, missing))
-    in_columns = {name: _several(markers) for name, markers in missing.items()} if isinstance(missing, Mapping) else {}
+    by_column = missing if isinstance(missing, Mapping) else {"*": missing}
+    markers = {name: _several(given) for name, given in by_column.items()}
     asked = ReadOptions(
-        sheet, sep, decimal, everywhere, in_columns, told, tuple(ignore), skip_rows=skip_rows, comment=comment,
-        below=below or {},
-    )  # fmt: skip
+        sheet, sep, decimal, markers, told, tuple(ignore), skip_rows=skip_rows, comment=comment, below=below or {}
+    )
     return read("the frame", asked, grid_of_frame("the frame", path)) if is_frame(path) else read(path, asked)
 
 
@@ -371,8 +369,8 @@ class _Decisions:
 
     @classmethod
     def of(cls, grid: Grid, asked: ReadOptions) -> _Decisions:
-        missing = {name: tuple(asked.missing) for name in grid.written}
-        for where, markers in asked.missing_in.items():
+        missing: dict[str, tuple[str, ...]] = dict.fromkeys(grid.written, ())
+        for where, markers in asked.missing.items():
             for name in find_columns(grid.written, where, "missing (--missing)"):
                 missing[name] += tuple(markers)
         told, left = specs_of(grid, asked.kinds, missing), left_out_of(grid, asked)
@@ -424,7 +422,11 @@ class _Decisions:
     def _put_levels_back(self) -> None:
         """Decide again on text columns in which a marker is a category."""
         everywhere = {word for draft in self.drafts.values() for word in draft.markers}
-        valued = {name for name, column in self.decided.items() if _has_values(column)}
+        valued = {  # not made of text: numbers (also as levels), dates, yes and no
+            name
+            for name, column in self.decided.items()
+            if column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or column.has_numbers
+        }
         in_values = {word for name in valued for word in self.drafts[name].markers}
         settled = {name for name, kind in self.told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
         for name in self.decided:
@@ -455,8 +457,3 @@ class _Decisions:
                 made = replace(made, day_first=column.day_first, why=f"{made.why}; of {column.name!r}")
                 columns.append(replace(made, used=False, why=self.left[name]) if name in self.left else made)
         return tuple(columns), cells
-
-
-def _has_values(column: Column) -> bool:
-    """Whether a column is not made of text: numbers (also as levels), dates, yes and no."""
-    return column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or column.has_numbers
