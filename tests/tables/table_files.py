@@ -386,5 +386,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "too large": ("a,b\n1,2\n3,1e200\n4,5\n", {}, ("column 'b', row 2: 1e+200 is too large",)),
     "a long row": ("a,b\n1,2\n3,4,5\n", {}, ("line 3: 3 fields, but the header has 2", "--sep")),
     "no rows": ("a,b\n", {}, ("but no rows",)),
+    "nothing below the lines to skip": ("a,b\n1,2\n", {"skip_rows": 5}, ("no lines but those left out (--skip-rows",)),
     "an unclosed quote": ('a,b\n1,"2\n3,4\n', {}, ("line 2: a quote is opened but not closed",)),
 }  # fmt: skip

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 app = typer.Typer(cls=GuardedGroup, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
 
-def _present(run: Callable[..., Result], *, json: bool, quiet: bool = False, progress: bool = True) -> None:
+def _present(
+    run: Callable[..., Result], *args: Any, json: bool, quiet: bool = False, progress: bool = True, **given: Any
+) -> None:
     """Run a command with a progress line, and print its result."""
     from fusewise.cli._terminal import working
 
     with working(shown=progress and not json) as tell:
-        result = run(tell=tell)
+        result = run(*args, tell=tell, **given)
     if json or not quiet:
         result.show(json=json)
 
@@ -141,9 +143,8 @@ def predict(
     """
     from fusewise.cli._models import run_predict
 
-    target, missing = _default(out, table, "_labels.csv"), on_error is OnError.MISSING
-    given: dict[str, Any] = {"on_error": "missing" if missing else "raise", "force": force, "safe_csv": safe_csv}
-    _present(partial(run_predict, model, table, target, asked=asked, **given), json=json)
+    target, odd = _default(out, table, "_labels.csv"), "missing" if on_error is OnError.MISSING else "raise"
+    _present(run_predict, model, table, target, asked=asked, on_error=odd, force=force, safe_csv=safe_csv, json=json)
 
 
 @options.reading("columns", "drop", "number", "category", "ordered", "labels")
@@ -157,7 +158,7 @@ def explain(
     """Say why rows are in their clusters: what each entry adds against the runner-up, in nats."""
     from fusewise.cli._models import run_explain
 
-    _present(partial(run_explain, model, table, row, asked=asked), json=json)
+    _present(run_explain, model, table, row, asked=asked, json=json)
 
 
 @options.reading()
@@ -179,7 +180,7 @@ def impute(
     from fusewise.cli._fit import default_model, run_impute
 
     target, model = _default(out, table, "_completed.csv"), default_model(n_clusters, seed)
-    _present(partial(run_impute, table, target, model, asked=asked, force=force, safe_csv=safe_csv), json=json)
+    _present(run_impute, table, target, model, asked=asked, force=force, safe_csv=safe_csv, json=json)
 
 
 @options.reading()
@@ -213,7 +214,7 @@ def path(
 
     model = paper_model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
     files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "picture": picture, "partition": partition}
-    _present(partial(run_path, table, model, **files, force=force, asked=asked, standardize=standardize), json=json)
+    _present(run_path, table, model, **files, force=force, asked=asked, standardize=standardize, json=json)
 
 
 @options.reading("labels")
@@ -235,8 +236,8 @@ def guarantee(
     """
     from fusewise.cli._guarantee import run_guarantee
 
-    given: dict[str, Any] = {"target": target, "uniform": uniform, "standardize": standardize}
-    _present(partial(run_guarantee, table, labels, asked=asked, **given), json=json)
+    settings: dict[str, Any] = {"target": target, "uniform": uniform, "standardize": standardize}
+    _present(run_guarantee, table, labels, asked=asked, json=json, **settings)
 
 
 def plan(
@@ -257,7 +258,7 @@ def plan(
     from fusewise.cli._guarantee import run_plan
 
     geometry = {"n_clusters": clusters, "size": size, "n_features": features, "kappa": kappa, "mu0": coherence}
-    _present(partial(run_plan, geometry, observed, target, uniform), json=json, progress=False)
+    _present(run_plan, geometry, observed, target, uniform, json=json, progress=False)
 
 
 def demo(
@@ -276,7 +277,7 @@ def demo(
     """
     from fusewise.cli._fit import run_demo
 
-    _present(partial(run_demo, out, hidden=hidden, seed=seed, force=force), json=json)
+    _present(run_demo, out, hidden=hidden, seed=seed, force=force, json=json)
 
 
 CLUSTER, GUARANTEE, TRY = "Cluster and fill tables", "Recovery guarantees", "Demonstration"

@@ -223,12 +223,10 @@ def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told:
     before, after = numbers.affix
     half = f"; {numbers.half.words}" if numbers.half is not None else ""
     why = f"{before}{least:g}{after} to {before}{largest:g}{after}{half}{_missing(column.markers + words)}"
-    notes = [_words_note(name, words, numbers.odd[0] + 1)] if words else []
-    notes += [f"column {name!r}: {note}" for note in _suspicious(name, seen)]
+    notes = (*_words_notes(words, numbers.odd), *_suspicious(name, seen))
     made = Column(
-        name, Kind.NUMBER, values, why=why, affix=numbers.affix, half=numbers.half, missing=tuple(words),
-        notes=tuple(notes),
-    )  # fmt: skip
+        name, Kind.NUMBER, values, why=why, affix=numbers.affix, half=numbers.half, missing=tuple(words), notes=notes
+    )
     if not told and numbers.affix == ("", "") and numbers.half is None:
         dates = numbered_dates(name, values)
         if dates is not None:
@@ -270,10 +268,10 @@ def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) 
     seconds = seconds_of(list(column.cells), day_first=day_first)
     odd = Counter(str(column.cells[row]) for row in np.flatnonzero(np.isnan(seconds)) if column.cells[row] is not None)
     made = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
-    notes = [f"column {name!r}: treated as missing, as they are not dates: {_listed(odd)}"] if odd else []
+    notes = [f"treated as missing, as they are not dates: {_listed(odd)}"] if odd else []
     if unclear and made.used:
         order = "day" if day_first else "month"
-        notes.append(f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31")
+        notes.append(f"{unclear!r} was read with the {order} first; write dates as 2024-01-31")
     return replace(made, notes=tuple(notes))
 
 
@@ -297,9 +295,9 @@ def _listed(words: Counter[str]) -> str:
     return some_of([f"{word!r} ({count})" for word, count in words.most_common()])
 
 
-def _words_note(name: str, words: Counter[str], row: int) -> str:
+def _words_notes(words: Counter[str], rows: list[int]) -> list[str]:
     cells = counted(words.total(), "cell is not a number and was", "cells are not numbers and were")
-    return f"column {name!r}: {cells} treated as missing: {_listed(words)}; the first is in row {row}"
+    return [f"{cells} treated as missing: {_listed(words)}; the first is in row {rows[0] + 1}"] if rows else []
 
 
 def _missing(markers: Counter[str]) -> str:
@@ -427,7 +425,7 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Col
         raise InputError(f"{what} ({given}); add it to them, or list it in missing (--missing)")
     if told.fixed:
         words = some_of([repr(word) for word in sorted({str(column.cells[row]) for row in unknown})], 4)
-        note = f"column {name!r} has values unknown to the model ({words}): treated as missing"
+        note = f"values unknown to the model ({words}) are treated as missing"
         return replace(made, notes=(note,) * bool(unknown))
     if told.kind == Kind.FLAG and len(made.categories) > 2:
         has = f"this column has {len(made.categories)}"
@@ -455,8 +453,8 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
         beyond = np.flatnonzero(np.abs(values) > LARGEST)
         values[beyond] = np.nan
         rows = sorted([*rows, *beyond.tolist()])
-    notes = (_words_note(name, Counter(str(cells[row]) for row in rows), rows[0] + 1),) if rows else ()
-    return Column(name, Kind.NUMBER, values, affix=numbers.affix, half=numbers.half, notes=notes)
+    notes = _words_notes(Counter(str(cells[row]) for row in rows), rows)
+    return Column(name, Kind.NUMBER, values, affix=numbers.affix, half=numbers.half, notes=tuple(notes))
 
 
 def refuse_too_large(column: Column) -> None:

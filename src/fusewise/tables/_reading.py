@@ -350,7 +350,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     for column in columns:
         if column.used and column.kind == Kind.NUMBER:
             refuse_too_large(column)
-    notes = grid.notes + [note for column in table.decided.values() for note in column.notes]
+    notes = grid.notes + [f"column {name!r}: {note}" for name, made in table.decided.items() for note in made.notes]
     dialect = Dialect(grid.separator or ",", table.decimal)
     return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels, asked)
 
@@ -413,9 +413,9 @@ class _Decisions:
             unknown = 0 if column.half is None else int(np.isnan(column.half.upper).sum())
             if column.used and unknown:
                 note = (
-                    f"column {name!r}: {counted(unknown, 'value is', 'values are')} below "
-                    "a limit that the file does not say, and counted as missing; if you know it, say so with "
-                    f"below={{{name!r}: 0.05}} (--below '{name}=0.05', or --below '{name}' for the smallest value)"
+                    f"{counted(unknown, 'value is', 'values are')} below a limit that the file does not say, and "
+                    f"counted as missing; if you know it, say so with below={{{name!r}: 0.05}} (--below '{name}=0.05', "
+                    f"or --below '{name}' for the smallest value)"
                 )
                 self.decided[name] = replace(column, notes=(*column.notes, note))
 
@@ -439,7 +439,7 @@ class _Decisions:
             if column.used:
                 words = some_of([f"{word!r} ({counted(self.drafts[name].markers[word], 'cell')})" for word in levels])
                 advice = f"if it means a missing value, list it in missing (--missing '{name}={levels[0]}')"
-                note = f"column {name!r}: {words} was kept as a category; {advice}"
+                note = f"{words} was kept as a category; {advice}"
                 self.drafts[name], self.decided[name] = again, replace(column, notes=(*column.notes, note))
 
     def with_dates(self) -> tuple[tuple[Column, ...], dict[str, Cells]]:
