@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from fusewise import FusionClustering
-from fusewise.cli._terminal import EMPTY, HEIGHT, picture, rasterize
+from fusewise.cli._output import EMPTY, HEIGHT, picture, rasterize
 from fusewise.views import read_findings
 
 

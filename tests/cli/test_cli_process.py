@@ -25,6 +25,11 @@ def test_as_a_module(module):
     assert ran.stdout == f"fusewise {fusewise.__version__}\n"
 
 
+def test_help_does_not_wait_for_numpy():
+    loaded = "import sys, fusewise.cli._app; print('numpy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", loaded], text=True) == "False\n"
+
+
 def test_handlers_of_signals_are_those_of_before(capsys):
     """Whoever calls the command from Python keeps theirs."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
@@ -17,12 +18,11 @@ import typer
 
 import fusewise
 from fusewise.cli import _options as options
-from fusewise.cli._exits import GuardedGroup
+from fusewise.cli._exits import GuardedGroup, Stop
 from fusewise.cli._mri import app as mri
-from fusewise.cli._reproduce import reproduce
 
 if TYPE_CHECKING:
-    from fusewise.cli._terminal import Result
+    from fusewise.cli._output import Result
 
 app = typer.Typer(cls=GuardedGroup, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
@@ -31,7 +31,7 @@ def _present(
     run: Callable[..., Result], *args: Any, json: bool, quiet: bool = False, progress: bool = True, **given: Any
 ) -> None:
     """Run a command with a progress line, and print its result."""
-    from fusewise.cli._terminal import working
+    from fusewise.cli._output import working
 
     with working(shown=progress and not json) as tell:
         result = run(*args, tell=tell, **given)
@@ -78,8 +78,8 @@ def fit(
     labels/PART.parquet.
     """
     from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
+    from fusewise.cli._output import open_page
     from fusewise.cli._parts import LOCAL, exceeding, run_parts_fit
-    from fusewise.cli._terminal import open_page
     from fusewise.support import InputError
     from fusewise.tables import parts_of
 
@@ -210,7 +210,7 @@ def path(
     steps, or the one at --lam. `fusewise fit` needs none of these settings. --sigma and --epsilon are in units of the
     standardised columns, unless --no-standardize is given.
     """
-    from fusewise.cli._path import paper_model, run_path
+    from fusewise.cli._paper import paper_model, run_path
 
     model = paper_model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
     files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "picture": picture, "partition": partition}
@@ -234,7 +234,7 @@ def guarantee(
     If the labels come from a fit, the guarantee is conditional: it holds if these are the true clusters. Use the same
     options for columns as for fit.
     """
-    from fusewise.cli._guarantee import run_guarantee
+    from fusewise.cli._paper import run_guarantee
 
     settings: dict[str, Any] = {"target": target, "uniform": uniform, "standardize": standardize}
     _present(run_guarantee, table, labels, asked=asked, json=json, **settings)
@@ -255,7 +255,7 @@ def plan(
     json: options.Json = False,
 ) -> None:
     """Compute the fraction of entries that must be observed to recover clusters of a given geometry."""
-    from fusewise.cli._guarantee import run_plan
+    from fusewise.cli._paper import run_plan
 
     geometry = {"n_clusters": clusters, "size": size, "n_features": features, "kappa": kappa, "mu0": coherence}
     _present(run_plan, geometry, observed, target, uniform, json=json, progress=False)
@@ -278,6 +278,63 @@ def demo(
     from fusewise.cli._fit import run_demo
 
     _present(run_demo, out, hidden=hidden, seed=seed, force=force, json=json)
+
+
+FIGURES = ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
+STYLES = {"agrees": "green", "agrees in part": "yellow", "differs": "red"}
+
+
+def reproduce(
+    figure: Annotated[
+        str, typer.Argument(metavar="FIGURE", help=f"Figure to reproduce: {', '.join(FIGURES)} or all.")
+    ] = "all",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run fewer and smaller trials, in minutes instead of hours.")
+    ] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page, the figures and the trials.")] = Path(
+        "fusewise_paper"
+    ),
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of processes (default: one per processor).")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Recompute every trial, and overwrite an existing page.")
+    ] = False,
+) -> None:
+    """Reproduce the figures of the paper, and compare its claims with the results.
+
+    Writes a self-contained index.html, the figures and numbers.json. Finished trials are kept in DIR/trials: after an
+    interruption, the same command resumes from there.
+    """
+    from fusewise.cli._output import Terminal, headed
+    from fusewise.progress import Printer
+    from fusewise.support import InputError
+
+    if figure not in (*FIGURES, "all"):
+        raise InputError(f"unknown figure {figure!r}: use one of {', '.join(FIGURES)} or all")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"cannot write to {str(out)!r}: it is a file, not a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / "trials").is_dir() and not force:
+        raise InputError(f"folder {str(out)!r} contains other files: choose another --out, or add --force")
+    try:
+        from fusewise.reproduce import PAGE
+        from fusewise.reproduce import reproduce as run
+    except ImportError as error:  # it names what to install
+        raise InputError(str(error)) from error
+    start, names = time.perf_counter(), FIGURES if figure == "all" else (figure,)
+    try:
+        with Printer() as progress:
+            findings = run(names, out, quick=quick, jobs=jobs, fresh=force, progress=progress)
+    except (KeyboardInterrupt, Stop):
+        raise Stop("finished trials are kept, and the same command resumes") from None
+    except OSError as error:
+        raise InputError(f"cannot write to {str(out)!r}: {error.strerror or error}") from error
+    console, grid = Terminal(), headed("figure", "claim of the paper", "", left=("figure", "claim of the paper"))
+    for name, found in findings.items():
+        for k, claim in enumerate(found.claims):
+            grid.add_row("" if k else name, claim.paper, f"[{STYLES[claim.verdict]}]{claim.verdict}[/]")
+    console.print(grid)
+    console.print(f"\n{out / PAGE} written in {time.perf_counter() - start:.0f} s", soft_wrap=True, markup=False)
 
 
 CLUSTER, GUARANTEE, TRY = "Cluster and fill tables", "Recovery guarantees", "Demonstration"

@@ -18,8 +18,18 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise import DataWarning, FusionClustering, FusionImputer
 from fusewise.cli._exits import handling
 from fusewise.cli._models import label_table, open_model, shares_in
-from fusewise.cli._output import staged, write_csv
-from fusewise.cli._terminal import Result, Terminal, cluster_list, column_list, columns_data, facts, headline, picture
+from fusewise.cli._output import (
+    Result,
+    Terminal,
+    cluster_list,
+    column_list,
+    columns_data,
+    facts,
+    headline,
+    picture,
+    staged,
+    write_csv,
+)
 from fusewise.datasets import hide_entries
 from fusewise.kernels import Stopwatch, announcing
 from fusewise.progress import Progress, listening

@@ -12,8 +12,7 @@ import numpy as np
 from rich.text import Text
 
 from fusewise import FusionClustering, PenalizedFusion
-from fusewise.cli._output import staged, write_csv
-from fusewise.cli._terminal import Result, cluster_list, facts, headline
+from fusewise.cli._output import Result, cluster_list, facts, headline, staged, write_csv
 from fusewise.kernels import Real
 from fusewise.progress import Progress
 from fusewise.saving import ModelFileError, load_with_extra

@@ -60,8 +60,7 @@ def recon(
     """
     from rich.text import Text
 
-    from fusewise.cli._output import staged
-    from fusewise.cli._terminal import Result, facts, working
+    from fusewise.cli._output import Result, facts, staged, working
     from fusewise.kernels import Stopwatch, announcing
     from fusewise.mri import IMAGE_FILES, reconstruct, write_images
     from fusewise.progress import listening
@@ -126,8 +125,7 @@ def simulate(
     force: options.Overwrite = False,
 ) -> None:
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
-    from fusewise.cli._output import staged
-    from fusewise.cli._terminal import working
+    from fusewise.cli._output import staged, working
     from fusewise.mri import simulate_scan, write_scan
 
     if out.suffix != ".npz":

@@ -17,8 +17,7 @@ import numpy as np
 
 from fusewise import FusionClustering
 from fusewise.cli._fit import Outputs, blank_note, unmet_notes
-from fusewise.cli._output import staged, write_csv
-from fusewise.cli._terminal import Result, cluster_list, column_list, columns_data, facts, headline
+from fusewise.cli._output import Result, cluster_list, column_list, columns_data, facts, headline, staged, write_csv
 from fusewise.kernels import Stopwatch, available_memory
 from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening

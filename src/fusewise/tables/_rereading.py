@@ -12,10 +12,9 @@ import numpy as np
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
 from fusewise.tables._cells import marker_of, read_numbers, unit_of, unmark
-from fusewise.tables._codes import OTHER, ColumnCode
 from fusewise.tables._columns import FLAGS, Column, ColumnSpec, Kind, are_numbers, level_key, refuse_too_large
 from fusewise.tables._dates import with_features
-from fusewise.tables._encoder import FrameEncoder
+from fusewise.tables._encoder import OTHER, ColumnCode, FrameEncoder
 from fusewise.tables._grid import Grid, as_cells, joined, refuse_other_columns
 from fusewise.tables._reading import Reading, ReadOptions, read, read_file, read_grid
 from fusewise.tables._recognition import row_names
