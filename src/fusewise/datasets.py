@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ Seed = int | np.random.RandomState | None
 
 #: Rows of scikit-learn's Wine table in the MATLAB code that the paper's authors published: 40 of each cultivar. The
 #: paper says that outliers were left out, but not which rows.
-_WINE_ROWS = (
-    "0 2 5-12 15-17 19 20 22 23 26 28 29 31 32 34-37 40 42 44 46-49 51 53-58 "
-    "64 65 67 72 75 77 79-82 84-91 93 94 97 100-104 106-109 111 113 114 116 117 119 120 125 126 128 "
-    "131 132 135 136 138-145 147-151 153-157 160-177"
-)
+_WINE_ROWS = np.r_[
+    0, 2, 5:13, 15:18, 19, 20, 22, 23, 26, 28, 29, 31, 32, 34:38, 40, 42, 44, 46:50, 51, 53:59,
+    64, 65, 67, 72, 75, 77, 79:83, 84:92, 93, 94, 97, 100:105, 106:110, 111, 113, 114, 116, 117, 119, 120, 125, 126,
+    128, 131, 132, 135, 136, 138:146, 147:152, 153:158, 160:178,
+]  # fmt: skip
 
 
 def make_clusters(
@@ -103,17 +104,7 @@ def load_wine_subset() -> tuple[Floats, Labels]:
 
     table, cultivar = load_wine(return_X_y=True)
     scaled = (table - table.min(axis=0)) / np.ptp(table, axis=0)
-    rows = _ranges(_WINE_ROWS)
-    return scaled[rows], cultivar[rows].astype(np.intp)
-
-
-def _ranges(text: str) -> list[int]:
-    """Expand a list of ranges: "1 3-5" gives 1, 3, 4, 5."""
-    rows: list[int] = []
-    for part in text.split():
-        first, _, last = part.partition("-")
-        rows.extend(range(int(first), int(last or first) + 1))
-    return rows
+    return scaled[_WINE_ROWS], cultivar[_WINE_ROWS].astype(np.intp)
 
 
 def hide_entries(
@@ -150,10 +141,6 @@ def hide_entries(
     return table
 
 
-def _hide_mcar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
-    return rng.uniform(size=table.shape) < fraction
-
-
 def _hide_mar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
     n, p = table.shape
     if p < 2:
@@ -162,11 +149,6 @@ def _hide_mar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt
     hidden = np.asarray(rng.uniform(size=(n, p)) < np.minimum(rate, 1))
     hidden[:, 0] = False
     return hidden
-
-
-def _hide_mnar(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
-    # With u uniform in (0, 1), P(u < r^((1-f)/f)) averages to f over ranks r, and rises with the rank.
-    return rng.uniform(size=table.shape) < _ranks(table) ** ((1 - fraction) / max(fraction, 1e-12))
 
 
 def _hide_block(table: Floats, fraction: float, rng: np.random.RandomState) -> npt.NDArray[np.bool_]:
@@ -188,10 +170,11 @@ def _ranks(table: Floats) -> Floats:
     return (order + 0.5) / len(table)
 
 
-_MECHANISMS = {
-    "mcar": _hide_mcar,
+_MECHANISMS: dict[str, Callable[[Floats, float, np.random.RandomState], npt.NDArray[np.bool_]]] = {
+    "mcar": lambda table, fraction, rng: rng.uniform(size=table.shape) < fraction,
     "mar": _hide_mar,
-    "mnar": _hide_mnar,
+    # With u uniform in (0, 1), P(u < r^((1-f)/f)) averages to f over ranks r, and rises with the rank.
+    "mnar": lambda table, f, rng: rng.uniform(size=table.shape) < _ranks(table) ** ((1 - f) / max(f, 1e-12)),
     "block": _hide_block,
     "columns": _hide_columns,
 }

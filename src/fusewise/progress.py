@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TextIO
 
@@ -63,7 +63,7 @@ def shown(verbose: int) -> Iterator[Progress]:
         yield printer
 
 
-class Printer:
+class Printer(AbstractContextManager["Printer"]):
     """Print each stage: on a terminal as a live line with a bar and the time left, else as a line every few seconds.
 
     Use it as a context manager, or call ``close`` to end the last line.
@@ -101,9 +101,6 @@ class Printer:
             self._stream.write(self._latest + "\n")
         self._stream.flush()
         self._shown, self._latest = now, ""
-
-    def __enter__(self) -> Printer:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

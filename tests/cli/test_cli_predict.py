@@ -1,4 +1,4 @@
-"""``fusewise fit --save`` and ``fusewise predict``: new rows, encoded and placed as those of the fit."""
+"""``fusewise fit --save``, ``predict``, ``explain`` and ``fit --like``: what is done with a saved model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli_helpers import read, write
+from cli_helpers import STEADY, read, write
 
+import fusewise
 from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 
 
@@ -74,7 +75,7 @@ def test_what_does_not_match_is_taken_as_missing_and_said(run, mixed, fitted):
     ran = run("predict", "m.fusewise", "t.csv", "--json")
     assert ran.json["notes"] == [
         "column 'b' is not in the table: treated as missing",
-        "column 'colour' has values unknown to the model ('mauve'): treated as missing",
+        "column 'colour': values unknown to the model ('mauve') are treated as missing",
     ]
     rewrite(mixed, "holes.csv", lambda c: {n: [""] * len(v) if n in ("b", "colour") else v for n, v in c.items()})
     run("predict", "m.fusewise", "holes.csv")
@@ -115,3 +116,35 @@ def test_models_that_cannot_predict(run, table):
     PenalizedFusion(1.0, penalty="h1").fit(np.eye(3)).save("three.fusewise")
     assert "3 unnamed features, but" in (ran := run("predict", "three.fusewise", table)).err
     assert ran.code == 2
+
+
+@pytest.fixture
+def model(run, mixed):
+    assert run("fit", mixed, "--save", "m.fusewise", "--out", "out", *STEADY).code == 0
+    return fusewise.load("m.fusewise")
+
+
+def test_rows_are_explained_by_name(run, mixed, model):
+    labels = read(Path("out/labels.csv"))
+    names = next(iter(labels.values()))
+    ran = run("explain", "m.fusewise", mixed, "--row", names[3], "--row", names[-1])
+    assert ran.code == 0, ran.err
+    assert f"row {names[3]}: in cluster {labels['label'][3]} rather than" in ran.out
+    assert "sizes of the clusters" in ran.out
+    found = run("explain", "m.fusewise", mixed, "--row", names[3], "--json").json["rows"][0]
+    assert found["by_size"] + sum(entry["nats"] for entry in found["entries"]) == pytest.approx(found["log_odds"])
+    wrong = run("explain", "m.fusewise", mixed, "--row", "nobody")
+    assert wrong.code == 2
+    assert "has no row 'nobody': its rows are" in wrong.err
+
+
+def test_a_refit_keeps_the_numbers(run, mixed, model):
+    before = read(Path("out/labels.csv"))["label"]
+    ran = run("fit", mixed, "--like", "m.fusewise", "--out", "again", "--save", "again.fusewise", *STEADY)
+    assert ran.code == 0, ran.err
+    assert read(Path("again/labels.csv"))["label"] == before
+    assert "is the earlier cluster 0" in ran.out
+    assert fusewise.load("again.fusewise").matching_.similarity.min() == 1
+    wrong = run("fit", mixed, "--like", "nothing.fusewise", "--out", "other")
+    assert wrong.code == 2
+    assert "'nothing.fusewise' does not exist" in wrong.err

@@ -1,24 +1,33 @@
-"""The command as a process: entry points, exit codes, Ctrl-C, and what happens without its libraries."""
+"""The command as a process: entry points, exit codes, Ctrl-C, and errors of our own, which are said to be bugs."""
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_helpers import write
 
+import fusewise
 import fusewise.cli
 from fusewise.cli import main
+from fusewise.cli._exits import Stop, exiting
 
 
 @pytest.mark.parametrize("module", ["fusewise", "fusewise.cli"])
 def test_as_a_module(module):
     ran = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout == f"fusewise {fusewise.__version__}\n"
+
+
+def test_help_does_not_wait_for_numpy():
+    loaded = "import sys, fusewise.cli._app; print('numpy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", loaded], text=True) == "False\n"
 
 
 def test_handlers_of_signals_are_those_of_before(capsys):
@@ -57,3 +66,71 @@ def test_help_has_an_example(run, command):
     ran = run(command, "--help")
     assert ran.code == 0
     assert f"Example: fusewise {command} " in " ".join(ran.out.split())
+
+
+PACKAGE = Path(fusewise.__file__).parent
+
+#: Errors that NumPy, Python and SciPy raise in code that is wrong. The first three are ValueErrors, as bad input is.
+FAULTS = {
+    "shapes": lambda: np.ones(2) + np.ones(3),
+    "an empty array": lambda: np.zeros(0).max(),
+    "a singular matrix": lambda: np.linalg.cholesky(-np.eye(2)),
+    "an index": lambda: [][0],
+    "a type": lambda: None + 1,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_bug_is_said_to_be_one(fault, capsys):
+    with pytest.raises(SystemExit) as end, exiting():
+        FAULTS[fault]()
+    assert end.value.code == 1
+    said = capsys.readouterr().err
+    last = said.splitlines()[-1]
+    assert "this is a bug of fusewise, not a fault of your input" in last
+    for sent in ("issues", "the lines above", "the command", f"fusewise {fusewise.__version__}", "the table"):
+        assert sent in last
+    assert "Traceback" in said
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ("fit t.csv --n-clusters 5", "--n-clusters 5 is more than the 4 rows"),
+    (f"fit t.csv --seed {2**40}", "Seed must be between 0 and"),
+    ("plan --clusters 3 --size 200 --features 50 --kappa -1 --coherence 2", "--kappa"),
+])  # fmt: skip
+def test_bad_input_is_not(run, tmp_path, arguments, said):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n2,1\n8,9\n9,8\n")
+    ran = run(*arguments.split())
+    assert ran.code == 2
+    assert said in ran.err
+    assert "bug" not in ran.err
+
+
+def test_what_is_raised_for_bad_input_is_an_input_error():
+    """A plain ValueError would be taken for a bug. The parts of a model file are checked by functions named here."""
+    internal = {"_verify", "_agree", "_verify_linkage", "check_coordinates"}
+    apart = {"kernels", "support", "saving"}  # rules of fields, and of model files, which ``load`` reports
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] in apart:
+            continue
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef) and function.name not in internal:
+                raised = [node for node in ast.walk(function) if isinstance(node, ast.Raise) and node.exc is not None]
+                wrong += [f"{path.name}:{r.lineno}" for r in raised if ast.unparse(r.exc).startswith("ValueError(")]
+    assert not wrong
+
+
+def test_what_typer_makes_of_an_interruption_exits_with_130():
+    def command():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except Stop:
+            raise SystemError from None  # as a compiled loop does
+
+    with pytest.raises(SystemExit) as caught, exiting():
+        command()
+    assert caught.value.code == 130
+    with pytest.raises(SystemExit) as caught, exiting():
+        sys.exit(2)
+    assert caught.value.code == 2

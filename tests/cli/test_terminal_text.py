@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from fusewise.cli import _terminal as console
+from fusewise.cli import _output as console
 from fusewise.support import visible
 
 #: The title of the window, a colour, the same by a sign of one byte, and signs that go back or delete.

@@ -48,7 +48,7 @@ def people():
     )
     for name in ("height", "weight", "colour", "smokes"):
         frame.loc[rng.random(200) < 0.1, name] = None
-    return frame
+    return frame.assign(rating=1 + y + rng.integers(2, size=200))
 
 
 def half_known_people():
@@ -171,12 +171,13 @@ class TestSchedulers:
         written(people, tmp_path / "parts", "csv")
         code, out, err = run("fit", "parts", "--scheduler", "threads", "--save", "m.fusewise", "--seed", 1)
         assert code == 0, err
-        assert "4 parts, 200 rows × 4 columns" in out
+        assert "4 parts, 200 rows × 5 columns" in out
         assert "m.fusewise" in out
-        code, _, err = run("predict", "m.fusewise", "parts/part-9.csv", "--out", "labels.csv")
+        code, said, err = run("predict", "m.fusewise", "parts/part-9.csv", "--out", "labels.csv")
         assert code == 0, err
         own = pd.read_parquet("parts_fusewise/labels/part-9.parquet")
         assert pd.read_csv("labels.csv")["label"].tolist() == own["label"].tolist()
+        assert "unknown to the model" not in said
 
     def test_a_scheduler_by_its_address(self, people, run, tmp_path):
         written(people, tmp_path / "parts", "parquet", 2)
@@ -191,9 +192,9 @@ class TestSchedulers:
     def test_parts_that_exceed_memory_go_to_a_local_cluster(self, people, run, tmp_path, monkeypatch):
         written(people, tmp_path / "parts", "parquet", 2)
         size = sum(file.stat().st_size for file in parts_of(tmp_path / "parts"))
-        for free, where in ((schedulers.IN_MEMORY * size, None), (schedulers.IN_MEMORY * size - 1, "local")):
-            monkeypatch.setattr(schedulers, "available_memory", lambda free=free: free)
-            assert schedulers.needed_scheduler(None, parts_of(tmp_path / "parts")) == where
+        monkeypatch.setattr(schedulers, "available_memory", lambda: schedulers.IN_MEMORY * size)
+        assert schedulers.exceeding(parts_of(tmp_path / "parts")) is None
+        monkeypatch.setattr(schedulers, "available_memory", lambda: schedulers.IN_MEMORY * size - 1)
         monkeypatch.setattr("fusewise.cli._parts.LOCAL", "synchronous")  # no processes in this test
         code, out, err = run("fit", "parts")
         assert code == 0, err
@@ -269,7 +270,7 @@ class TestPartReader:
         reader, paths = self.read(tmp_path, header + rows, *others)
         found = reader(paths[1])["rows"]
         assert found.columns.tolist() == ["colour", "wet", "n"]
-        assert found["colour"].tolist() == ["green", None]
+        assert found["colour"].astype(object).where(found["colour"].notna(), None).tolist() == ["green", None]
         assert found["wet"].tolist() == [False, pd.NA]
         with pytest.raises(InputError, match=r"2\.csv': column 'wet', row 1: 'maybe' is not one of the values"):
             reader(paths[2])

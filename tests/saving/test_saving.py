@@ -20,6 +20,7 @@ from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.penalties import H1, Penalty
 from fusewise.saving import ModelFileError, load_with_extra, save
+from fusewise.support import _files as output
 
 pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 
@@ -135,11 +136,9 @@ def test_sparse_rows_that_point_outside_are_refused(altered):
     refused(altered({**changes, "model.json": json.dumps({**tree, "extra": {}}).encode()}), "ind", "cannot be read: ")
 
 
-def test_extra_values_and_versions_come_back(tmp_path):
+def test_extra_values_come_back(tmp_path):
     save(FusionClustering(), tmp_path / "m", extra={"columns": ["a", 1, None, 0.1]})
-    saved = load_with_extra(tmp_path / "m")
-    assert saved.extra == {"columns": ["a", 1, None, 0.1]}
-    assert saved.versions["fusewise"] == fusewise.__version__
+    assert load_with_extra(tmp_path / "m")[1] == {"columns": ["a", 1, None, 0.1]}
 
 
 def test_the_same_model_gives_the_same_file(saved, tmp_path):
@@ -280,3 +279,52 @@ def test_a_changed_bit_is_refused_or_of_no_effect(saved, tmp_path_factory, place
     except ModelFileError:
         return
     same(fusewise.load(saved), back)
+
+
+class Own(Penalty):
+    """A penalty the library does not know."""
+
+
+@pytest.mark.parametrize(("model", "message"), [
+    (PenalizedFusion(penalty=Own()), "PenalizedFusion.penalty: unsupported type Own"),
+    (FusionClustering(random_state=np.random.RandomState(0)), "random_state: unsupported type RandomState"),
+    (PenalizedFusion(init=np.array([object()])), "PenalizedFusion.init: arrays must contain numbers"),
+])  # fmt: skip
+def test_what_cannot_be_saved_is_named_and_leaves_nothing(tmp_path, model, message):
+    with pytest.raises(TypeError, match=r"cannot save") as caught:
+        model.save(tmp_path / "m")
+    assert message in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, error):
+    PenalizedFusion(1.0).save(tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(output.os, "fsync", fail)
+    with pytest.raises(type(error)):
+        PenalizedFusion(2.0).save(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == before
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_where_no_file_can_be(tmp_path):
+    with pytest.raises(OSError, match="it exists and is not a regular file"):
+        FusionClustering().save(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        FusionClustering().save(tmp_path / "no" / "m")
+    with pytest.raises(FileNotFoundError):
+        fusewise.load(tmp_path / "none")
+    assert os.listdir(tmp_path) == []
+
+
+def test_shared_arrays_are_saved_once(tmp_path):
+    X = hide_entries(make_clusters(3, 25, 6, noise=0.1, random_state=0)[0], 0.3, random_state=0)
+    PenalizedFusion().fit(X).save(tmp_path / "m")
+    back = fusewise.load(tmp_path / "m")
+    assert len(back.path_) > 5
+    assert all(s.observations.values is back.path_[0].observations.values for s in back.path_)

@@ -162,8 +162,6 @@ ENCODINGS = {
     "utf-8 with its mark": File(UMLAUT.encode("utf-8-sig"), SIZES),
     "utf-16": File(UMLAUT.encode("utf-16"), SIZES),
     "utf-16, big end first": File(b"\xfe\xff" + UMLAUT.encode("utf-16-be"), SIZES),
-    "utf-16 without its mark": File(PLAIN.encode("utf-16-le"), AB),
-    "utf-16 without its mark, big end first": File(PLAIN.encode("utf-16-be"), AB),
     "utf-32": File(UMLAUT.encode("utf-32"), SIZES),
     "latin-1": File(UMLAUT.encode("latin-1"), SIZES, note="read as Windows-1252"),
     "cp1252": File(PLAIN.replace("a", "a (€)", 1).encode("cp1252"), {"a (€)": AB["a"], "b": AB["b"]},
@@ -388,5 +386,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "too large": ("a,b\n1,2\n3,1e200\n4,5\n", {}, ("column 'b', row 2: 1e+200 is too large",)),
     "a long row": ("a,b\n1,2\n3,4,5\n", {}, ("line 3: 3 fields, but the header has 2", "--sep")),
     "no rows": ("a,b\n", {}, ("but no rows",)),
+    "nothing below the lines to skip": ("a,b\n1,2\n", {"skip_rows": 5}, ("no lines but those left out (--skip-rows",)),
     "an unclosed quote": ('a,b\n1,"2\n3,4\n', {}, ("line 2: a quote is opened but not closed",)),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 from fusewise import DataWarning, FusionClustering, FusionImputer, PenalizedFusion, load
 from fusewise.penalties import H1
 from fusewise.tables import OTHER, FrameEncoder, read_table
-from fusewise.tables._codes import MOST_LEVELS
+from fusewise.tables._encoder import MOST_LEVELS
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

@@ -1,8 +1,6 @@
-"""Tables as people have them: what becomes of each column, what is said, and what is refused."""
+"""Tables as people have them: what becomes of each column, and what is said."""
 
 from __future__ import annotations
-
-import os
 
 import numpy as np
 import pandas as pd
@@ -92,31 +90,3 @@ def test_columns_of_a_table(tmp_path, case):
     reading = read_table(tmp_path / "t.csv", **options)
     assert {column.name: column.kind if column.used else f"-{column.kind}" for column in reading.columns} == expected
     assert [note in said for said in reading.notes] == [True] * bool(note)
-
-
-#: A table, arguments of the command, and words of the only line that it says.
-BAD = {
-    "a word among numbers": ("a,b\n1,2\n3,x\n4,5\n", ["--number", "b"],
-                             "column 'b', row 2: 'x' is not a number; correct it"),
-    "an infinite number": ("a,b\n1,2\n3,inf\n", [], "column 'b', row 2: inf is infinite; leave unknown values empty"),
-    "an unknown level": ("a,b\n1,low\n2,hgih\n", ["--ordered", "b:low<high"],
-                         "column 'b', row 2: 'hgih' is not one of"),
-    "no such column of codes": ("age,b\n1,2\n3,4\n", ["--missing", "agee=9"], "no column 'agee' (did you mean 'age'?)"),
-    "no such pattern": ("a,b\n1,2\n3,4\n", ["--category", "q_*"], "the table has no column 'q_*'"),
-    "two readings of a number": ("a;b\n1.234;2\n4.567;8\n", [], "row 1 may mean 1.234 or 1234"),
-    "nothing below the lines to skip": ("a,b\n1,2\n", ["--skip-rows", "5"], "no lines but those left out (--skip-rows"),
-    "no column to cluster": ("id,b\n1,x\n2,x\n", [], "no column of"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_a_bad_table_ends_the_command_with_one_line(tmp_path, monkeypatch, case):
-    testing = pytest.importorskip("typer.testing")
-    from fusewise.cli._app import app
-
-    content, arguments, said = BAD[case]
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text(content)
-    ran = testing.CliRunner().invoke(app, ["fit", "t.csv", *arguments])
-    assert (ran.exit_code, len(ran.stderr.splitlines()), os.listdir(tmp_path)) == (2, 1, ["t.csv"])
-    assert said in ran.stderr

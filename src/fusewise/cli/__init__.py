@@ -1,13 +1,12 @@
 """The command line: ``fusewise fit``, ``predict``, ``impute``, ``path``, ``guarantee``, ``plan``, ``demo``, ...
 
-===========================================  ==========================================================
-``_app``, ``_options``                       the commands, their arguments and options
-``_fit``, ``_parts``, ``_predict``,          what each command computes, writes and prints
-``_path``, ``_guarantee``, ``_demo``,
-``_mri``, ``_reproduce``
-``_summary``, ``_terminal``, ``_output``     text, pictures in the terminal, and files
-``_exits``                                   invalid input, interruptions and bugs; exit codes
-===========================================  ==========================================================
+===================================  =======================================================
+``_app``, ``_options``               the commands, their arguments and options
+``_fit``, ``_parts``, ``_models``,   what each command computes
+``_paper``, ``_mri``
+``_output``                          what is printed and written
+``_exits``                           invalid input, interruptions and bugs; exit codes
+===================================  =======================================================
 """
 
 from __future__ import annotations

@@ -7,43 +7,36 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import fusewise
 from fusewise.cli import _options as options
-from fusewise.cli._exits import GuardedGroup
+from fusewise.cli._exits import GuardedGroup, Stop
 from fusewise.cli._mri import app as mri
-from fusewise.cli._reproduce import reproduce
+
+if TYPE_CHECKING:
+    from fusewise.cli._output import Result
 
 app = typer.Typer(cls=GuardedGroup, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
 
-class Result(Protocol):
-    """What a command has found."""
-
-    def data(self) -> dict[str, Any]:
-        """The result as a JSON-serialisable dictionary."""
-
-    def show(self) -> None:
-        """Print the result."""
-
-
-def _present(run: Callable[..., Result], *, json: bool, quiet: bool = False, progress: bool = True) -> None:
+def _present(
+    run: Callable[..., Result], *args: Any, json: bool, quiet: bool = False, progress: bool = True, **given: Any
+) -> None:
     """Run a command with a progress line, and print its result."""
-    from fusewise.cli._terminal import print_json, working
+    from fusewise.cli._output import working
 
     with working(shown=progress and not json) as tell:
-        result = run(tell=tell)
-    if json:
-        print_json({"version": fusewise.__version__} | result.data())
-    elif not quiet:
-        result.show()
+        result = run(*args, tell=tell, **given)
+    if json or not quiet:
+        result.show(json=json)
 
 
 def _default(out: Path | None, table: Path, ending: str) -> Path:
@@ -85,12 +78,12 @@ def fit(
     labels/PART.parquet.
     """
     from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
-    from fusewise.cli._parts import exceeding, needed_scheduler, run_parts_fit
-    from fusewise.cli._terminal import open_page
+    from fusewise.cli._output import open_page
+    from fusewise.cli._parts import LOCAL, exceeding, run_parts_fit
     from fusewise.support import InputError
     from fusewise.tables import parts_of
 
-    weights = options.as_weights(weight)
+    weights = options.numbers_of("--weight", weight or (), 0, needed=True) or None
     model = default_model(n_clusters, seed, outliers=outliers, weights=weights, verbose=1 if verbose else 0)
     folder = _default(out, table, "_fusewise")
     outputs = Outputs(
@@ -104,17 +97,15 @@ def fit(
         safe_csv=safe_csv,
         command=shlex.join(["fusewise", *sys.argv[1:]]),
     )
-    parts = parts_of(table)
-    where = needed_scheduler(scheduler, parts)
+    note = exceeding(parts_of(table)) if scheduler is None else None
     run: Callable[..., Result]
-    if where is None:
+    if scheduler is None and note is None:
         n_draws = draws if stability else 0 if stability is False else None
         run = partial(run_fit, table, model, outputs, asked=asked, n_draws=n_draws, like=like)
     elif like is not None:
         raise InputError("--like needs a table in memory, not one in parts that a scheduler computes")
     else:
-        notes = [exceeding(parts)] if scheduler is None else []
-        run = partial(run_parts_fit, table, model, outputs, asked=asked, scheduler=where, notes=notes)
+        run = partial(run_parts_fit, table, model, outputs, asked=asked, scheduler=scheduler or LOCAL, note=note)
     _present(run, json=json, quiet=verbose is False, progress=verbose is None)
     if open_report:
         open_page(folder / REPORT)
@@ -150,11 +141,10 @@ def predict(
 
     Columns are matched by name and encoded as in the fit. A column that is not in the table counts as missing.
     """
-    from fusewise.cli._predict import run_predict
+    from fusewise.cli._models import run_predict
 
-    target, missing = _default(out, table, "_labels.csv"), on_error is OnError.MISSING
-    given: dict[str, Any] = {"on_error": "missing" if missing else "raise", "force": force, "safe_csv": safe_csv}
-    _present(partial(run_predict, model, table, target, asked=asked, **given), json=json)
+    target, odd = _default(out, table, "_labels.csv"), "missing" if on_error is OnError.MISSING else "raise"
+    _present(run_predict, model, table, target, asked=asked, on_error=odd, force=force, safe_csv=safe_csv, json=json)
 
 
 @options.reading("columns", "drop", "number", "category", "ordered", "labels")
@@ -168,7 +158,7 @@ def explain(
     """Say why rows are in their clusters: what each entry adds against the runner-up, in nats."""
     from fusewise.cli._models import run_explain
 
-    _present(partial(run_explain, model, table, row, asked=asked), json=json)
+    _present(run_explain, model, table, row, asked=asked, json=json)
 
 
 @options.reading()
@@ -190,7 +180,7 @@ def impute(
     from fusewise.cli._fit import default_model, run_impute
 
     target, model = _default(out, table, "_completed.csv"), default_model(n_clusters, seed)
-    _present(partial(run_impute, table, target, model, asked=asked, force=force, safe_csv=safe_csv), json=json)
+    _present(run_impute, table, target, model, asked=asked, force=force, safe_csv=safe_csv, json=json)
 
 
 @options.reading()
@@ -220,11 +210,11 @@ def path(
     steps, or the one at --lam. `fusewise fit` needs none of these settings. --sigma and --epsilon are in units of the
     standardised columns, unless --no-standardize is given.
     """
-    from fusewise.cli._path import paper_model, run_path
+    from fusewise.cli._paper import paper_model, run_path
 
     model = paper_model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
     files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "picture": picture, "partition": partition}
-    _present(partial(run_path, table, model, **files, force=force, asked=asked, standardize=standardize), json=json)
+    _present(run_path, table, model, **files, force=force, asked=asked, standardize=standardize, json=json)
 
 
 @options.reading("labels")
@@ -244,10 +234,10 @@ def guarantee(
     If the labels come from a fit, the guarantee is conditional: it holds if these are the true clusters. Use the same
     options for columns as for fit.
     """
-    from fusewise.cli._guarantee import run_guarantee
+    from fusewise.cli._paper import run_guarantee
 
-    given: dict[str, Any] = {"target": target, "uniform": uniform, "standardize": standardize}
-    _present(partial(run_guarantee, table, labels, asked=asked, **given), json=json)
+    settings: dict[str, Any] = {"target": target, "uniform": uniform, "standardize": standardize}
+    _present(run_guarantee, table, labels, asked=asked, json=json, **settings)
 
 
 def plan(
@@ -265,10 +255,10 @@ def plan(
     json: options.Json = False,
 ) -> None:
     """Compute the fraction of entries that must be observed to recover clusters of a given geometry."""
-    from fusewise.cli._guarantee import run_plan
+    from fusewise.cli._paper import run_plan
 
     geometry = {"n_clusters": clusters, "size": size, "n_features": features, "kappa": kappa, "mu0": coherence}
-    _present(partial(run_plan, geometry, observed, target, uniform), json=json, progress=False)
+    _present(run_plan, geometry, observed, target, uniform, json=json, progress=False)
 
 
 def demo(
@@ -285,9 +275,66 @@ def demo(
     The table is scikit-learn's Wine data: 178 wines with 13 measurements. The cultivars are used only to score the
     result.
     """
-    from fusewise.cli._demo import run_demo
+    from fusewise.cli._fit import run_demo
 
-    _present(partial(run_demo, out, hidden=hidden, seed=seed, force=force), json=json)
+    _present(run_demo, out, hidden=hidden, seed=seed, force=force, json=json)
+
+
+FIGURES = ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8")
+STYLES = {"agrees": "green", "agrees in part": "yellow", "differs": "red"}
+
+
+def reproduce(
+    figure: Annotated[
+        str, typer.Argument(metavar="FIGURE", help=f"Figure to reproduce: {', '.join(FIGURES)} or all.")
+    ] = "all",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run fewer and smaller trials, in minutes instead of hours.")
+    ] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page, the figures and the trials.")] = Path(
+        "fusewise_paper"
+    ),
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of processes (default: one per processor).")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Recompute every trial, and overwrite an existing page.")
+    ] = False,
+) -> None:
+    """Reproduce the figures of the paper, and compare its claims with the results.
+
+    Writes a self-contained index.html, the figures and numbers.json. Finished trials are kept in DIR/trials: after an
+    interruption, the same command resumes from there.
+    """
+    from fusewise.cli._output import Terminal, headed
+    from fusewise.progress import Printer
+    from fusewise.support import InputError
+
+    if figure not in (*FIGURES, "all"):
+        raise InputError(f"unknown figure {figure!r}: use one of {', '.join(FIGURES)} or all")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"cannot write to {str(out)!r}: it is a file, not a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / "trials").is_dir() and not force:
+        raise InputError(f"folder {str(out)!r} contains other files: choose another --out, or add --force")
+    try:
+        from fusewise.reproduce import PAGE
+        from fusewise.reproduce import reproduce as run
+    except ImportError as error:  # it names what to install
+        raise InputError(str(error)) from error
+    start, names = time.perf_counter(), FIGURES if figure == "all" else (figure,)
+    try:
+        with Printer() as progress:
+            findings = run(names, out, quick=quick, jobs=jobs, fresh=force, progress=progress)
+    except (KeyboardInterrupt, Stop):
+        raise Stop("finished trials are kept, and the same command resumes") from None
+    except OSError as error:
+        raise InputError(f"cannot write to {str(out)!r}: {error.strerror or error}") from error
+    console, grid = Terminal(), headed("figure", "claim of the paper", "", left=("figure", "claim of the paper"))
+    for name, found in findings.items():
+        for k, claim in enumerate(found.claims):
+            grid.add_row("" if k else name, claim.paper, f"[{STYLES[claim.verdict]}]{claim.verdict}[/]")
+    console.print(grid)
+    console.print(f"\n{out / PAGE} written in {time.perf_counter() - start:.0f} s", soft_wrap=True, markup=False)
 
 
 CLUSTER, GUARANTEE, TRY = "Cluster and fill tables", "Recovery guarantees", "Demonstration"

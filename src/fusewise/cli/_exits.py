@@ -77,7 +77,7 @@ def exiting() -> Iterator[None]:
         sys.exit(TERMINATED)
 
     try:
-        with _handling(signal.SIGINT, interrupt), _handling(signal.SIGTERM, terminate):
+        with handling(signal.SIGINT, interrupt), handling(signal.SIGTERM, terminate):
             yield
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | Stop) or (interrupted and getattr(error, "code", 1) not in (0, 2)):
@@ -89,14 +89,8 @@ def exiting() -> Iterator[None]:
 
 
 @contextmanager
-def ending_early() -> Iterator[None]:
-    """Let Ctrl-C end a computation of the library with its best result so far."""
-    with _handling(signal.SIGINT, signal.default_int_handler):
-        yield
-
-
-@contextmanager
-def _handling(number: int, handler: Any) -> Iterator[None]:
+def handling(number: int, handler: Any) -> Iterator[None]:
+    """Handle a signal otherwise until the end of the block."""
     if threading.current_thread() is not threading.main_thread():  # handlers can only be set there
         yield
         return
@@ -109,12 +103,7 @@ def _handling(number: int, handler: Any) -> Iterator[None]:
 
 @contextmanager
 def naming_options(names: dict[str, str]) -> Iterator[None]:
-    """Report an ``InputError`` of the library in terms of the options.
-
-    Parameters
-    ----------
-    names : the library's name of an argument -> the command-line option.
-    """
+    """Report an ``InputError`` of the library in terms of the options; `names` maps its arguments to them."""
     try:
         yield
     except InputError as error:

@@ -1,32 +1,41 @@
-"""``fusewise fit`` and ``fusewise impute``: read a table, cluster it, fill in its missing values, write the results."""
+"""``fusewise fit``, ``impute`` and ``demo``: read a table, cluster it, fill in its missing values, write results."""
 
 from __future__ import annotations
 
-import shutil
+import shlex
+import signal
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Group
 from rich.text import Text
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise import DataWarning, FusionClustering, FusionImputer
-from fusewise.cli._exits import ending_early
-from fusewise.cli._models import open_model
-from fusewise.cli._output import staged, write_csv
-from fusewise.cli._summary import cluster_list, column_list, columns_data, facts, headline
-from fusewise.cli._terminal import Terminal, picture, print_below
-from fusewise.kernels import Floats, Real, Stopwatch, announcing
+from fusewise.cli._exits import handling
+from fusewise.cli._models import label_table, open_model, shares_in
+from fusewise.cli._output import (
+    Result,
+    Terminal,
+    cluster_list,
+    column_list,
+    columns_data,
+    facts,
+    headline,
+    picture,
+    staged,
+    write_csv,
+)
+from fusewise.datasets import hide_entries
+from fusewise.kernels import Stopwatch, announcing
 from fusewise.progress import Progress, listening
 from fusewise.saving import save
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables import (
-    Cells,
     Dialect,
     FrameEncoder,
     Reading,
@@ -36,7 +45,6 @@ from fusewise.tables import (
     complete,
     files_of,
     free_name,
-    in_dialect,
     read,
     read_grid,
     stem_of,
@@ -59,63 +67,14 @@ from fusewise.views import (
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
 WORDS = ("description.txt", "rules.sql", "rules.py")
 REPORT, STABILITY = "report.html", "stability.csv"
+#: The table and the model of the demonstration.
+WINE, WINE_MODEL = "wine.csv", "wine.fusewise"
 #: Number of refits; the seconds they may take, and the rows there must be, to be made without being asked for.
 DRAWS, MOST_SECONDS, FEWEST_ROWS = 20, 10.0, 20
 #: How the number of clusters is set on the command line.
 OPTION = "--n-clusters "
 #: What the stability of a cluster means.
 SCALE = "From 0.85 a cluster is highly stable; below 0.6 it should not be trusted."
-
-
-@dataclass(frozen=True, eq=False)
-class Clustered:
-    """A table with its clusters and its missing values filled in.
-
-    Attributes
-    ----------
-    table, encoder : the table, and how its columns are encoded as numbers.
-    model : the fitted estimator.
-    findings : the result as read by the views, with every row that has an observed entry drawn.
-    imputer : the fitted imputer, for ``impute``; otherwise None.
-    completed : the features of all rows, with the missing ones filled in.
-    seconds, compiling : time the fit took, and time spent compiling before that (on the first run only).
-    notes : remarks to show to the user.
-    """
-
-    table: Reading
-    encoder: FrameEncoder
-    model: FusionClustering
-    findings: Findings
-    imputer: FusionImputer | None
-    completed: Floats
-    seconds: float
-    compiling: float
-    notes: list[str]
-
-    def data(self) -> dict[str, Any]:
-        """What ``fit`` and ``impute`` both report, as a JSON-serialisable dictionary."""
-        return {
-            "table": str(self.table.path),
-            "rows": self.table.n_rows,
-            "features": len(self.findings.columns),
-            "encoded_features": len(self.findings.features),
-            "observed_fraction": self.findings.observed_fraction,
-            "columns": columns_data(self.table),
-            "clusters": self.model.n_clusters_,
-            "seconds": self.seconds,
-            "compiling_seconds": self.compiling,
-            "notes": self.notes,
-        }
-
-    @property
-    def outside(self) -> tuple[int, int]:
-        """Number of rows in no cluster, and how many of them have no observed value."""
-        outside = int(np.count_nonzero(self.model.labels_ < 0))
-        return outside, outside - self.findings.n_outliers
-
-    def headline(self) -> Text:
-        """The table and its size."""
-        return headline(self.table.path, *self.table.shape, self.table.observed_fraction)
 
 
 def default_model(
@@ -146,6 +105,8 @@ def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Prog
 @contextmanager
 def fitting(table: Reading, tell: Progress, *, outliers: bool = True) -> Iterator[list[str]]:
     """Yield a list for notes, which holds those on the table and, at the end of the block, its warnings."""
+    rows, columns = table.shape
+    tell(f"clustering {counted(rows, 'row')} × {counted(columns, 'column')}")
     notes, blank = list(table.notes), table.blank_rows
     if len(blank):
         notes.append(f"{blank_note(len(blank), outliers)} ({some_of(list(table.names[blank]), 5)})")
@@ -170,26 +131,79 @@ def unmet_notes(asked: int | None, found: int) -> list[str]:
     return [f"{counted(asked or 0, 'cluster was', 'clusters were')} requested, but {found} found"]
 
 
-def cluster(
-    table: Reading, estimator: FusionClustering, *, impute: bool = False, like: Any = None, tell: Progress
-) -> Clustered:
-    """Cluster a table and fill in its missing values, from the clusters or with an imputer."""
-    rows, columns = table.shape
-    tell(f"{'filling' if impute else 'clustering'} {counted(rows, 'row')} × {counted(columns, 'column')}")
-    encoder, watch = FrameEncoder.of(table), Stopwatch()
-    with fitting(table, tell, outliers=estimator.outliers) as notes:
-        imputer = FusionImputer(estimator.n_clusters, random_state=estimator.random_state) if impute else None
-        found = estimator.fit(table, like=like) if imputer is None else imputer.fit(table).clustering_
-        findings = read_findings(found, names=table.names, origin=_origin(table, encoder), most_drawn=rows)
-        if imputer is None:
-            completed = np.array(found.fused_, dtype=float)  # a row with nothing observed gets its fused centre
-            completed[findings.drawn] = findings.completed
-        else:
-            completed = imputer.completed_features(table)
-    notes += unmet_notes(estimator.n_clusters, found.n_clusters_)
-    if like is not None:
-        notes += repr(found.matching_).splitlines()
-    return Clustered(table, encoder, found, findings, imputer, completed, watch.working, watch.compiling, notes)
+@dataclass(frozen=True)
+class Outputs:
+    """What to write, and where; `names` is a file with names of the clusters, `command` is shown in the report."""
+
+    folder: Path
+    report: bool = False
+    save: Path | None = None
+    stability: bool = False
+    rows: bool = True  # whether the report contains the rows
+    names: Path | None = None
+    force: bool = False
+    safe_csv: bool = False
+    command: str | None = None
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """All files that will be written, by the names that they have in the JSON output."""
+        names = [*TABLES, *WORDS, *[STABILITY] * self.stability, *[REPORT] * self.report]
+        files = {name.replace("rules.", "rules_").partition(".")[0]: self.folder / name for name in names}
+        return files | ({} if self.save is None else {"model": self.save})
+
+
+def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int | None = 0,
+            like: Path | None = None, tell: Progress) -> Result:  # fmt: skip
+    """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results.
+
+    With `n_draws` None the stability is computed if that takes at most `MOST_SECONDS`.
+    """
+    given = {} if outputs.names is None else _read_cluster_names(outputs.names)
+    earlier = None if like is None else open_model(like)[0]
+    sources = files_of(path) if like is None else [*files_of(path), like]
+    table = read_rows(path, model.n_clusters, asked, tell)
+    with staged(list(outputs.files.values()), force=outputs.force, sources=sources) as places:
+        encoder, watch = FrameEncoder.of(table), Stopwatch()
+        with fitting(table, tell, outliers=model.outliers) as notes:
+            model.fit(table, like=earlier)
+            findings = read_findings(model, names=table.names, origin=_origin(table, encoder), most_drawn=table.n_rows)
+        seconds = {"seconds": watch.working, "compiling_seconds": watch.compiling}
+        notes += unmet_notes(model.n_clusters, model.n_clusters_)
+        if earlier is not None:
+            notes += repr(model.matching_).splitlines()
+        if given:
+            findings = replace(findings, given_names=_all_names(findings, given, outputs.names))
+            model.cluster_names_ = findings.given_names
+        if n_draws is None:
+            quick = seconds["seconds"] * DRAWS / 2 <= MOST_SECONDS
+            n_draws = DRAWS if quick and table.n_rows >= FEWEST_ROWS else 0
+        if n_draws:
+            ctrl_c = handling(signal.SIGINT, signal.default_int_handler)  # ends the draws early
+            with warnings.catch_warnings(record=True) as caught, listening(tell), ctrl_c:
+                warnings.simplefilter("always")
+                model.stability(n_draws)
+            notes += [f"stability: {warning.message}" for warning in caught]
+        tell("writing")
+        drafts = {name: places[file] for name, file in outputs.files.items()}
+        for name, columns in _tables(table, encoder, model, findings).items():
+            if name in drafts:
+                write_csv(drafts[name], columns, table.dialect, safe=outputs.safe_csv)
+        texts = {
+            "description": description_text(findings, notes),
+            "rules_sql": sql_script(findings.rules, stem_of(path)),
+            "rules_py": python_module(findings.rules),
+        }
+        for name, text in texts.items():
+            drafts[name].write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
+        if outputs.save is not None:
+            titles = [described.name for described in findings.described]
+            save(model, drafts["model"], extra=as_extra(table) | {"cluster_names": titles})
+        if outputs.report:
+            tell("writing the report")
+            _write_report(replace(findings, remarks=tuple(notes)), path, drafts["report"], outputs)
+    data = _common_data(table, encoder, model, notes) | seconds | _data(findings, outputs)
+    return Result(data, _summary(table, findings, data))
 
 
 def _origin(table: Reading, encoder: FrameEncoder) -> TableOrigin:
@@ -198,134 +212,6 @@ def _origin(table: Reading, encoder: FrameEncoder) -> TableOrigin:
     markers = {column.name: tuple(column.markers) for column in read.columns}
     labels = None if known is None else (known, table.cells[known])
     return TableOrigin(columns_of_file(table, encoder, markers), read, labels)
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Where to write the results.
-
-    Attributes
-    ----------
-    folder : folder for the tables and the report.
-    report : whether to write a report.
-    save : file for the model, or None.
-    stability : whether to write the stability of the clusters.
-    rows : whether the report contains the rows.
-    names : file with names of the clusters, or None.
-    table : name of a copy of the table itself in the folder, or None.
-    force : overwrite existing files.
-    safe_csv : keep spreadsheets from taking text for formulas (``write_csv``).
-    command : the command line, shown in the report.
-    """
-
-    folder: Path
-    report: bool = False
-    save: Path | None = None
-    stability: bool = False
-    rows: bool = True
-    names: Path | None = None
-    table: str | None = None
-    force: bool = False
-    safe_csv: bool = False
-    command: str | None = None
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """All files that will be written, by the names that they have in the JSON output."""
-        names = [*([self.table] if self.table else []), *TABLES, *WORDS]
-        names += [*([STABILITY] if self.stability else []), *([REPORT] if self.report else [])]
-        files = {name.replace("rules.", "rules_").partition(".")[0]: self.folder / name for name in names}
-        return files | ({} if self.save is None else {"model": self.save})
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Result of ``fit``."""
-
-    clustered: Clustered
-    outputs: Outputs
-
-    def data(self) -> dict[str, Any]:
-        """The result as a JSON-serialisable dictionary."""
-        found, findings = self.clustered, self.clustered.findings
-        judged, known = findings.stability, findings.known
-        return found.data() | {
-            "sizes": findings.sizes.tolist(),
-            "names": [described.name for described in findings.described],
-            "outliers": found.outside[0],
-            "ari": None if known is None else known.ari,
-            "known": None if known is None else known.as_dict(),
-            "descriptions": [described.sentence for described in findings.described],
-            "rules": [rule.as_dict() for rule in findings.rules],
-            "number": number_sentence(findings, OPTION),
-            "alternatives": [
-                {"clusters": a.n_clusters, "sizes": a.sizes, "gain": a.gain, "error": a.error, "per_row": a.per_row}
-                for a in findings.alternatives
-            ],
-            "stability": None
-            if judged is None
-            else {
-                "clusters": judged.clusters.tolist(),
-                "meanings": judged.grades,
-                "numbers_of_clusters": {str(k): often for k, often in judged.n_clusters.items()},
-                "draws": judged.n_draws,
-                "hidden": judged.hidden,
-            },
-            "converged": bool(found.model.converged_),
-            "limits": limits(findings),
-            "files": {name: str(path) for name, path in self.outputs.files.items()},
-        }
-
-    def show(self) -> None:
-        """Print the summary."""
-        found, findings, console = self.clustered, self.clustered.findings, Terminal(soft_wrap=False)
-        judged, known = findings.stability, findings.known
-        apart = [
-            Text.assemble((f"{described.name}\n", "bold") if described.name else "", described.apart)
-            for described in findings.described
-        ]
-        more: dict[str, Any] = {} if judged is None else {"stability": [f"{share:.2f}" for share in judged.clusters]}
-        outside, blank = found.outside
-        clusters = cluster_list(findings.sizes.tolist(), outside, blank, more | {"what sets it apart": apart})
-        rows = {} if known is None else {"agreement": known.sentence}
-        rows["number"] = number_sentence(findings, OPTION)
-        if judged is not None:
-            rows["stability"] = f"{stability_sentence(judged)} {SCALE}"
-        rows["time"] = f"{found.seconds:.1f} s"
-        if found.compiling >= 1:
-            rows["compiling"] = f"{found.compiling:.1f} s more, on the first run only"
-        files = list(self.outputs.files.values())
-        last = facts(rows, limits=limits(findings), written=files, notes=found.notes)
-        console.print(found.headline())
-        print_below(console, column_list(found.table), clusters, Group(*picture(findings, console)), last)
-
-
-def run_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, n_draws: int | None = 0,
-            like: Path | None = None, tell: Progress) -> Fit:  # fmt: skip
-    """Read a table, cluster it, compute the stability of the clusters if there are draws, and write the results.
-
-    With `n_draws` None the stability is computed if that takes at most `MOST_SECONDS`.
-    """
-    given = {} if outputs.names is None else _read_cluster_names(outputs.names)
-    earlier = None if like is None else open_model(like).model
-    earlier = getattr(earlier, "clustering_", earlier)
-    sources = files_of(path) if like is None else [*files_of(path), like]
-    table = read_rows(path, estimator.n_clusters, asked, tell)
-    with staged(list(outputs.files.values()), force=outputs.force, sources=sources) as places:
-        found = cluster(table, estimator, like=earlier, tell=tell)
-        if given:
-            found = _with_names(found, given, outputs.names)
-        if n_draws is None:
-            quick = found.seconds * DRAWS / 2 <= MOST_SECONDS
-            n_draws = DRAWS if quick and table.n_rows >= FEWEST_ROWS else 0
-        if n_draws:
-            _judge_stability(found, n_draws, tell)
-        tell("writing")
-        _write(found, outputs, {name: places[file] for name, file in outputs.files.items()})
-        if outputs.report:
-            tell("writing the report")
-            _write_report(found, places[outputs.folder / REPORT], outputs)
-    return Fit(found, outputs)
 
 
 def _read_cluster_names(path: Path) -> dict[int, str]:
@@ -344,153 +230,177 @@ def _read_cluster_names(path: Path) -> dict[int, str]:
     return names
 
 
-def _with_names(found: Clustered, given: dict[int, str], path: Path | None) -> Clustered:
-    """The result with the given names of clusters; others keep the names made of what sets them apart."""
-    k = found.findings.n_clusters
+def _all_names(findings: Findings, given: dict[int, str], path: Path | None) -> tuple[str, ...]:
+    """The given names of clusters; others keep the names made of what sets them apart."""
+    k = findings.n_clusters
     unknown = [number for number in given if number >= k]
     if unknown:
         numbers = "only cluster 0" if k == 1 else f"clusters 0 to {k - 1}"
         raise InputError(f"--name-clusters: {str(path)!r} names cluster {unknown[0]}, but there are {numbers}")
-    names = [given.get(described.cluster) or described.name for described in found.findings.described]
-    found.model.cluster_names_ = tuple(names)
-    return replace(found, findings=replace(found.findings, given_names=tuple(names)))
+    return tuple(given.get(described.cluster) or described.name for described in findings.described)
 
 
-def _judge_stability(found: Clustered, n_draws: int, tell: Progress) -> None:
-    """Compute the stability of the clusters; after Ctrl-C from the draws that are done, with a note."""
-    with warnings.catch_warnings(record=True) as caught, listening(tell), ending_early():
-        warnings.simplefilter("always")
-        found.model.stability(n_draws)
-    found.notes.extend(f"stability: {warning.message}" for warning in caught)
-
-
-def label_table(
-    names: Cells, column: str | None, labels: Any, dialect: Dialect, titles: Sequence[str] = (), **shares: Real | None
-) -> dict[str, Cells]:
-    """Name and label of each row, its shares, if known (confidence, stability), and the name of its cluster."""
-    columns = {free_name(column or "row", ("label", "cluster_name", *shares)): names, "label": labels.astype(object)}
-    for name, values in shares.items():
-        if values is not None:
-            columns[name] = np.array(_decimals(values, dialect), dtype=object)
-    if any(titles):
-        columns["cluster_name"] = np.array([*titles, None], dtype=object)[labels]  # -1 is the last: none
-    return columns
-
-
-def _decimals(shares: Real, dialect: Dialect) -> list[Any]:
-    """Shares as text, None where there is none."""
-    return [None if np.isnan(share) else in_dialect(round(float(share), 4), dialect) for share in shares]
-
-
-def _write(found: Clustered, outputs: Outputs, places: dict[str, Path]) -> None:
-    """Write everything except the report."""
-    table, model, findings = found.table, found.model, found.findings
-    titles = [described.name for described in findings.described]
+def _tables(
+    table: Reading, encoder: FrameEncoder, model: FusionClustering, findings: Findings
+) -> dict[str, dict[str, Any]]:
+    """The columns of each text table that is written."""
+    titles, sizes = [described.name for described in findings.described], findings.sizes.tolist()
+    completed = np.array(model.fused_, dtype=float)  # a row with nothing observed gets its fused centre
+    completed[findings.drawn] = findings.completed
     judged = getattr(model, "stability_", None)
-    tables: dict[str, dict[str, Any]] = {
-        "labels": label_table(
-            table.names,
-            table.names_column,
-            model.labels_,
-            table.dialect,
-            titles,
-            confidence=model.confidence_,
-            stability=None if judged is None else judged.rows,
-        ),
-        "completed": complete(table, found.encoder, found.completed),
-    }
+    shares = {"confidence": model.confidence_, "stability": None if judged is None else judged.rows}
     seen = ObservedCenters.of(findings.values, findings.labels, findings.n_clusters)
-    sizes = findings.sizes.tolist()
-    centers = center_table(table, found.encoder, sizes, model.cluster_centers_, seen.means, seen.medians)
+    centers = center_table(table, encoder, sizes, model.cluster_centers_, seen.means, seen.medians)
     first = {name: centers[name] for name in list(centers)[:2]}
-    tables["centers"] = first | {free_name("name", centers): [title or None for title in titles]} | centers
-    if outputs.stability and judged is not None:
-        shares = _decimals(judged.clusters, table.dialect)
-        tables["stability"] = {
-            "cluster": range(len(sizes)),
-            "size": sizes,
-            "stability": shares,
-            "meaning": judged.grades,
-        }
-    for name, columns in tables.items():
-        write_csv(places[name], columns, table.dialect, safe=outputs.safe_csv)
-    texts = {
-        "description": description_text(findings, found.notes),
-        "rules_sql": sql_script(findings.rules, stem_of(table.path)),
-        "rules_py": python_module(findings.rules),
+    tables: dict[str, dict[str, Any]] = {
+        "labels": label_table(table.names, table.names_column, model.labels_, table.dialect, titles, **shares),
+        "completed": complete(table, encoder, completed),
+        "centers": first | {free_name("name", centers): [title or None for title in titles]} | centers,
     }
-    for name, text in texts.items():
-        places[name].write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
-    if outputs.table is not None:
-        shutil.copyfile(table.path, places[Path(outputs.table).stem])
-    if outputs.save is not None:
-        save(model, places["model"], extra=as_extra(table) | {"cluster_names": titles})
+    if judged is not None:
+        stability = shares_in(table.dialect, judged.clusters)
+        columns = {"cluster": range(len(sizes)), "size": sizes, "stability": stability, "meaning": judged.grades}
+        tables["stability"] = columns
+    return tables
 
 
-def _write_report(found: Clustered, path: Path, outputs: Outputs) -> None:
+def _write_report(findings: Findings, table: Path, place: Path, outputs: Outputs) -> None:
     from fusewise.views import write_page
 
-    findings, table = replace(found.findings, remarks=tuple(found.notes)).thinned(), found.table.path
+    findings = findings.thinned()
     shown = findings if outputs.rows else findings.without_rows()
     try:
-        write_page(shown, path, title=table.name, command=outputs.command, table=stem_of(table))
+        write_page(shown, place, title=table.name, command=outputs.command, table=stem_of(table))
     except ImportError as error:  # the message says what to install
         raise InputError(f"--report: {error}") from error
 
 
-@dataclass(frozen=True, eq=False)
-class Imputation:
-    """Result of ``impute``.
-
-    Attributes
-    ----------
-    filled : number of missing values filled in.
-    left : number of missing values left, in columns that are not used.
-    way : how they were filled in: from "clusters" or a "subspace".
-    errors : error of each method on held-out entries, in standard deviations of the columns.
-    """
-
-    clustered: Clustered
-    filled: int
-    left: int
-    way: str
-    errors: dict[str, float]
-    file: Path
-
-    def data(self) -> dict[str, Any]:
-        """The result as a JSON-serialisable dictionary."""
-        return self.clustered.data() | {
-            "filled": self.filled,
-            "left": self.left,
-            "filled_from": self.way,
-            "held_out_errors": self.errors,
-            "files": {"completed": str(self.file)},
-        }
-
-    def show(self) -> None:
-        """Print the summary."""
-        done, console = self.clustered, Terminal()
-        source = "a subspace" if self.way == "subspace" else counted(done.model.n_clusters_, "cluster")
-        rows = {"filled in": f"{counted(self.filled, 'missing value')}, from {source}"}
-        if self.errors:
-            means = f"column means: {self.errors['means']:.2f}"
-            rows["error"] = f"{self.errors[self.way]:.2f} standard deviations on held-out values ({means})"
-        if self.left:
-            rows["not filled"] = f"{counted(self.left, 'missing value')}, in columns that are not used"
-        console.print(done.headline())
-        print_below(console, column_list(done.table), facts(rows, written=[self.file], notes=done.notes))
+def _common_data(table: Reading, encoder: FrameEncoder, model: FusionClustering, notes: list[str]) -> dict[str, Any]:
+    """What ``fit`` and ``impute`` both report."""
+    return {
+        "table": str(table.path),
+        "rows": table.n_rows,
+        "features": len(table.used),
+        "encoded_features": len(encoder.features),
+        "observed_fraction": table.observed_fraction,
+        "columns": columns_data(table),
+        "clusters": model.n_clusters_,
+        "notes": notes,
+    }
 
 
-def run_impute(path: Path, out: Path, estimator: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,
-               tell: Progress) -> Imputation:  # fmt: skip
+def _data(findings: Findings, outputs: Outputs) -> dict[str, Any]:
+    model, judged, known = findings.model, findings.stability, findings.known
+    return {
+        "sizes": findings.sizes.tolist(),
+        "names": [described.name for described in findings.described],
+        "outliers": int(np.count_nonzero(model.labels_ < 0)),
+        "ari": None if known is None else known.ari,
+        "known": None if known is None else known.as_dict(),
+        "descriptions": [described.sentence for described in findings.described],
+        "rules": [rule.as_dict() for rule in findings.rules],
+        "number": number_sentence(findings, OPTION),
+        "alternatives": [
+            {"clusters": a.n_clusters, "sizes": a.sizes, "gain": a.gain, "error": a.error, "per_row": a.per_row}
+            for a in findings.alternatives
+        ],
+        "stability": None
+        if judged is None
+        else {
+            "clusters": judged.clusters.tolist(),
+            "meanings": judged.grades,
+            "numbers_of_clusters": {str(k): often for k, often in judged.n_clusters.items()},
+            "draws": judged.n_draws,
+            "hidden": judged.hidden,
+        },
+        "converged": bool(model.converged_),
+        "limits": limits(findings),
+        "files": {name: str(path) for name, path in outputs.files.items()},
+    }
+
+
+def _summary(table: Reading, findings: Findings, data: dict[str, Any]) -> list[Any]:
+    judged, known = findings.stability, findings.known
+    apart = [
+        Text.assemble((f"{described.name}\n", "bold") if described.name else "", described.apart)
+        for described in findings.described
+    ]
+    more: dict[str, Any] = {} if judged is None else {"stability": [f"{share:.2f}" for share in judged.clusters]}
+    more["what sets it apart"] = apart
+    clusters = cluster_list(data["sizes"], data["outliers"], data["outliers"] - findings.n_outliers, more)
+    rows = {} if known is None else {"agreement": known.sentence}
+    rows["number"] = data["number"]
+    if judged is not None:
+        rows["stability"] = f"{stability_sentence(judged)} {SCALE}"
+    rows["time"] = f"{data['seconds']:.1f} s"
+    if data["compiling_seconds"] >= 1:
+        rows["compiling"] = f"{data['compiling_seconds']:.1f} s more, on the first run only"
+    last = facts(rows, limits=data["limits"], written=list(data["files"].values()), notes=data["notes"])
+    drawn = picture(findings, Terminal().width - 4)
+    return [headline(table.path, *table.shape, table.observed_fraction), column_list(table), clusters, drawn, last]
+
+
+def run_impute(path: Path, out: Path, model: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,
+               tell: Progress) -> Result:  # fmt: skip
     """Read a table, cluster it, fill in its missing values, and write it."""
-    table = read_rows(path, estimator.n_clusters, asked, tell)
+    table = read_rows(path, model.n_clusters, asked, tell)
     with staged([out], force=force, sources=files_of(path)) as places:
-        found = cluster(table, estimator, impute=True, tell=tell)
+        encoder, watch = FrameEncoder.of(table), Stopwatch()
+        with fitting(table, tell) as notes:
+            imputer = FusionImputer(model.n_clusters, random_state=model.random_state).fit(table)
+            completed = imputer.completed_features(table)
+        seconds = {"seconds": watch.working, "compiling_seconds": watch.compiling}
+        notes += unmet_notes(model.n_clusters, imputer.clustering_.n_clusters_)
         tell("writing")
-        write_csv(places[out], complete(table, found.encoder, found.completed), table.dialect, safe=safe_csv)
+        write_csv(places[out], complete(table, encoder, completed), table.dialect, safe=safe_csv)
     used = {column.name: int(column.absent.sum()) for column in table.used if column.name in table.written}
     filled = sum(used.values())
     left = sum(cell is None for name in table.written if name not in used for cell in table.cells[name])
-    imputer: Any = found.imputer
-    return Imputation(found, filled, left, str(imputer.fill_), dict(imputer.held_out_error_), out)
+    way, errors = str(imputer.fill_), dict(imputer.held_out_error_)
+    data = {"filled": filled, "left": left, "filled_from": way, "held_out_errors": errors}
+    data = (
+        _common_data(table, encoder, imputer.clustering_, notes) | seconds | data | {"files": {"completed": str(out)}}
+    )
+    source = "a subspace" if way == "subspace" else counted(imputer.clustering_.n_clusters_, "cluster")
+    rows = {"filled in": f"{counted(filled, 'missing value')}, from {source}"}
+    if errors:
+        means = f"column means: {errors['means']:.2f}"
+        rows["error"] = f"{errors[way]:.2f} standard deviations on held-out values ({means})"
+    if left:
+        rows["not filled"] = f"{counted(left, 'missing value')}, in columns that are not used"
+    first = headline(path, *table.shape, table.observed_fraction)
+    return Result(data, [first, column_list(table), facts(rows, written=[out], notes=notes)])
+
+
+def run_demo(out: Path, *, hidden: float, seed: int, force: bool, tell: Progress) -> Result:
+    """Write scikit-learn's Wine data with hidden entries, fit it, and measure the error of the values filled in."""
+    from sklearn.datasets import load_wine
+
+    if not 0 <= hidden <= 0.9:
+        raise InputError(f"--hidden must be from 0 to 0.9, got {hidden:g}")
+    wine = load_wine()
+    X = hide_entries(wine.data, hidden, random_state=seed)
+    cells: Any = X.astype(object)
+    cells[np.isnan(X)] = None
+    columns = {str(name): cells[:, j] for j, name in enumerate(wine.feature_names)}
+    columns["cultivar"] = np.array([f"cultivar {k + 1}" for k in wine.target], dtype=object)
+    command = f"fusewise demo --out {shlex.quote(str(out))} --hidden {hidden:g} --seed {seed}"
+    outputs = Outputs(out, report=True, save=out / WINE_MODEL, force=force, command=command)
+    table = out / WINE
+    with staged([table], force=force) as places:
+        write_csv(places[table], columns, Dialect())
+        fit = run_fit(
+            places[table], default_model(None, None), outputs, asked=ReadOptions(labels="cultivar"), tell=tell
+        )
+        filled = np.genfromtxt(out / "completed.csv", delimiter=",", skip_header=1, usecols=range(X.shape[1]))
+    missing = np.isnan(X)
+    guesses = {"error_filled": filled, "error_column_means": np.nanmean(X, axis=0)}
+    away = {name: ((guess - wine.data) / np.nanstd(X, axis=0))[missing] for name, guess in guesses.items()}
+    errors = {name: float(np.sqrt(np.mean(values**2))) for name, values in away.items()} if missing.any() else {}
+    rows = {"table": f"{table}: scikit-learn's Wine data with some entries hidden"}
+    if errors:
+        means = f"column means: {errors['error_column_means']:.2f}"
+        rows["error"] = f"{errors['error_filled']:.2f} standard deviations between filled and hidden values ({means})"
+    files = {"wine": str(table)} | fit.data["files"]
+    last = Text.assemble("Report: ", (str(out / REPORT), "bold"))
+    return Result(fit.data | {"table": str(table), "files": files} | errors, [*fit.parts, facts(rows), last])

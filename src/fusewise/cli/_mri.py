@@ -58,8 +58,9 @@ def recon(
     Writes the images, labels.csv (the cluster of each frame) and index.html: a movie, selected frames, a line through
     the image over time, the clusters and the sampling pattern.
     """
-    from fusewise.cli._output import staged
-    from fusewise.cli._terminal import Terminal, print_json, working
+    from rich.text import Text
+
+    from fusewise.cli._output import Result, facts, staged, working
     from fusewise.kernels import Stopwatch, announcing
     from fusewise.mri import IMAGE_FILES, reconstruct, write_images
     from fusewise.progress import listening
@@ -88,28 +89,25 @@ def recon(
         places[folder / "labels.csv"].write_text("".join(["frame,cluster\n", *rows]), encoding="utf-8")
         write_mri_page(places[folder / "index.html"].parent, found, scan, scan_file.name)
     (n_frames, *shape), n_clusters = found.images.shape, len(set(found.labels.tolist()))
-    if json:
-        data = {
-            "scan": str(scan_file),
-            "frames": n_frames,
-            "shape": shape,
-            "clusters": n_clusters,
-            "method": found.method,
-            "lam": found.lam,
-            "sigma": found.sigma,
-            "rank": found.rank,
-            "held_out_decibels": found.local.score,
-            "seconds": watch.working,
-            "files": [str(file) for file in targets],
-            "warning": WARNING,
-        }
-        print_json(data)
-    elif verbose is not False:
-        console = Terminal()
-        console.print(f"{n_frames} frames of {shape[0]} x {shape[1]} in {counted(n_clusters, 'cluster')}")
-        console.print(f"rank {found.rank}, lam {found.lam:.3g}, {watch.working:.1f} s", style="dim")
-        console.print(f"written  {', '.join(map(str, targets))}", soft_wrap=True, markup=False)
-        console.print(WARNING, style="bold yellow")
+    data = {
+        "scan": str(scan_file),
+        "frames": n_frames,
+        "shape": shape,
+        "clusters": n_clusters,
+        "method": found.method,
+        "lam": found.lam,
+        "sigma": found.sigma,
+        "rank": found.rank,
+        "held_out_decibels": found.local.score,
+        "seconds": watch.working,
+        "files": [str(file) for file in targets],
+        "warning": WARNING,
+    }
+    size = f"{n_frames} frames of {shape[0]} x {shape[1]} in {counted(n_clusters, 'cluster')}"
+    how = f"rank {found.rank}, lam {found.lam:.3g}, {watch.working:.1f} s"
+    warning = Text(WARNING, "bold yellow")
+    if json or verbose is not False:
+        Result(data, [size, facts({"fit": how}, written=targets), warning]).show(json=json)
 
 
 @app.command(epilog="Example: `fusewise mri simulate scan.npz --frames 300 --coils 8`")
@@ -127,8 +125,7 @@ def simulate(
     force: options.Overwrite = False,
 ) -> None:
     """Simulate a scan of a beating, breathing phantom; the true images are stored in the same file."""
-    from fusewise.cli._output import staged
-    from fusewise.cli._terminal import working
+    from fusewise.cli._output import staged, working
     from fusewise.mri import simulate_scan, write_scan
 
     if out.suffix != ".npz":

@@ -98,10 +98,9 @@ def as_read_options(
             raise InputError(f"--ordered {text!r}: expected a column, a colon and its levels: COLUMN:LOW<MID<HIGH")
         levels = [level.strip() for level in (first, *rest.split("<"))]
         kinds[name if sign else text] = as_spec(name, levels if sign else "ordered")
-    everywhere, in_columns = _markers(missing or ())
     return ReadOptions(
-        missing=everywhere, missing_in=in_columns, kinds=kinds, ignore=drop or (), only=columns or (),
-        skip_rows=skip_rows or 0, below=_limits(below or ()), **others,
+        missing=_markers(missing or ()), kinds=kinds, ignore=drop or (), only=columns or (),
+        skip_rows=skip_rows or 0, below=numbers_of("--below", below or (), -float("inf"), needed=False), **others,
     )  # fmt: skip
 
 
@@ -112,46 +111,30 @@ def _pairs(given: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         yield (name.strip(), value.strip()) if sign else (part.strip(), None)
 
 
-def _limits(given: Sequence[str]) -> dict[str, float | None]:
-    """Limits of missing values by column, ``iron=0.05,zinc=0.1``; None: the smallest value."""
+def numbers_of(option: str, given: Sequence[str], least: float, *, needed: bool) -> dict[str, Any]:
+    """Numbers by column, ``age=2,q_*=0.5``; None where there is only the column, unless a number is needed."""
     from fusewise.support import InputError
 
-    limits: dict[str, float | None] = {}
-    for name, limit in _pairs(given):
+    numbers: dict[str, float | None] = {}
+    for name, word in _pairs(given):
         try:
-            limits[name] = None if limit is None else float(limit)
+            number = None if word is None else float(word)
         except ValueError:
-            raise InputError(f"--below '{name}={limit}': {limit!r} is not a number; write COLUMN=0.05") from None
-    return limits
+            number = float("nan")
+        if needed if number is None else not least <= number < float("inf"):
+            said, of = name if word is None else f"{name}={word}", " of at least 0" if least == 0 else ""
+            raise InputError(f"{option} {said!r}: expected a column, '=' and a number{of}: age=2,q_*=0.5")
+        numbers[name] = number
+    return numbers
 
 
-def as_weights(given: Sequence[str] | None) -> dict[str, float] | None:
-    """The weights of columns in ``--weight age=2,q_*=0.5``."""
-    from fusewise.support import InputError
-
-    weights: dict[str, float] = {}
-    for name, weight in _pairs(given or ()):
-        try:
-            weights[name] = float("nan" if weight is None else weight)
-        except ValueError:
-            weights[name] = float("nan")
-        if not 0 <= weights[name] < float("inf"):
-            word = name if weight is None else f"{name}={weight}"
-            raise InputError(f"--weight {word!r}: expected a column, '=' and a number of at least 0: age=2,q_*=0.5")
-    return weights or None
-
-
-def _markers(given: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Markers of missing values in all columns, and in some: ``age=99,q1=9``."""
-    everywhere: list[str] = []
-    in_columns: dict[str, list[str]] = {}
+def _markers(given: Sequence[str]) -> dict[str, list[str]]:
+    """Markers of missing values by column, ``age=99,q1=9``, or of all columns."""
+    markers: dict[str, list[str]] = {}
     for text in given:
-        if "=" not in text:
-            everywhere.append(text)
-            continue
-        for name, marker in _pairs([text]):
-            in_columns.setdefault(name, []).append(marker or "")
-    return everywhere, in_columns
+        for name, marker in _pairs([text]) if "=" in text else [("*", text)]:
+            markers.setdefault(name, []).append(marker or "")
+    return markers
 
 
 Standardize = Annotated[bool, _columns("--standardize/--no-standardize", help="Standardise the columns first.")]

@@ -1,17 +1,231 @@
-"""Write results to files: all of them or none, and without overwriting files unless asked to."""
+"""What commands print (progress, JSON, summaries, a picture), and the files they write: all of them or none."""
 
 from __future__ import annotations
 
 import csv
 import os
 import re
+import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fusewise.support import InputError, refuse_unwritable, written_together
-from fusewise.tables import Dialect
+import numpy as np
+import numpy.typing as npt
+from rich.columns import Columns
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.segment import Segment
+from rich.table import Table as Grid
+from rich.text import Text
+
+import fusewise
+from fusewise.kernels import Index
+from fusewise.progress import Progress, silent
+from fusewise.support import CONTROLS, InputError, counted, finite_json, refuse_unwritable, visible, written_together
+from fusewise.tables import Dialect, Reading
+from fusewise.views import Findings, colour, observed_words
+
+#: Length of the longest bar, in characters.
+BAR = 20
+
+#: Maximum number of clusters, columns and notes listed one by one.
+MOST_LISTED, MOST_COLUMNS, MOST_NOTES = 12, 40, 20
+
+#: Maximum width and height of the picture, in characters, and the signs of the clusters; further ones are "+".
+WIDTH, HEIGHT, SIGNS = 72, 18, "0123456789abcdefghijklmnopqrstuvwxyz"
+#: Where no point is in the picture.
+EMPTY = -2
+
+
+class Terminal(Console):
+    """A console on which text of a table cannot give orders to the terminal."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"highlight": False} | options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Segments with their control characters made visible, except those of styles and progress bars."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
+@contextmanager
+def working(*, shown: bool) -> Iterator[Progress]:
+    """Yield a progress callback that shows stage, bar and time on stderr if that is a terminal, else nothing."""
+    console = Terminal(stderr=True)
+    if not (shown and console.is_terminal):
+        yield silent
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(BAR), TimeElapsedColumn()
+    with Bars(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def tell(stage: str, iteration: int = 0, total: int | None = None, **values: float) -> None:
+            numbers = "".join(f", {name} {value:,.5g}" for name, value in values.items())
+            progress.update(task, description=stage + numbers, completed=iteration, total=total)
+
+        yield tell
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a command has found: the data for ``--json``, and the parts of its summary."""
+
+    data: dict[str, Any]
+    parts: Sequence[RenderableType]
+
+    def show(self, *, json: bool = False) -> None:
+        """Print the data as JSON, or the parts below each other, each but the first indented after a blank line."""
+        if json:
+            # Numbers that are not finite become null; JSON itself escapes control characters below 32 only.
+            text = finite_json({"version": fusewise.__version__} | self.data, indent=2, ensure_ascii=False)
+            print(text.translate({code: f"\\u{code:04x}" for code in CONTROLS if code > 32}))
+            return
+        console, (first, *others) = Terminal(), self.parts
+        console.print(first)
+        for part in others:
+            if not isinstance(part, Grid) or part.row_count:
+                console.print()
+                console.print(Padding(part, (0, 0, 0, 2), expand=False))
+
+
+def open_page(path: Path) -> None:
+    """Open a page in the user's browser; say where it is if there is none."""
+    if not webbrowser.open(path.resolve().as_uri()):
+        Terminal(stderr=True).print(f"no browser was found: open {path} yourself", markup=False)
+
+
+def headed(*titles: str, left: tuple[str, ...] = ()) -> Grid:
+    """An empty table with a header; columns are right-aligned except those in `left`."""
+    made = Grid(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for title in titles:
+        made.add_column(title, justify="left" if title in left or not title else "right")
+    return made
+
+
+def headline(path: Path, rows: int, columns: int, observed: float, *, parts: int = 0) -> Text:
+    """The name of the table and its size."""
+    size = f"{counted(rows, 'row')} × {counted(columns, 'column')}, {observed_words(observed)}"
+    return Text.assemble((path.name, "bold"), "  ", f"{counted(parts, 'part')}, " if parts else "", size)
+
+
+def columns_data(table: Reading) -> dict[str, Any]:
+    """The columns of a file and how they were read, as a JSON-serialisable dictionary."""
+    roles = (table.names_column, table.labels_column)
+    return {
+        "all": [{"name": c.name, "kind": c.kind, "used": c.used, "why": c.why} for c in table.columns],
+        "numbers": [c.name for c in table.used if not c.categories],
+        "encoded": [
+            {"name": c.name, "kind": c.kind, "categories": list(c.categories)} for c in table.used if c.categories
+        ],
+        "unused": [{"name": c.name, "reason": c.why} for c in table.columns if not c.used and c.name not in roles],
+        "names": table.names_column,
+        "labels": table.labels_column,
+    }
+
+
+def column_list(read: Reading) -> Grid:
+    """Each column of the file: its kind, and how it was read or why it is not used."""
+    columns, table = read.columns, headed("column", "read as", "", left=("column", "read as"))
+    roles = (read.names_column, read.labels_column)
+    for column in columns[:MOST_COLUMNS]:
+        why = Text(("" if column.used or column.name in roles else "not used: ") + column.why)
+        name = Text(column.name or "(no name)", "cyan")
+        table.add_row(name, Text(column.kind, "" if column.used else "dim"), why)
+    if len(columns) > MOST_COLUMNS:
+        table.add_row("...", "", f"and {counted(len(columns) - MOST_COLUMNS, 'more column')} (--json lists all)")
+    return table
+
+
+def cluster_list(
+    sizes: Sequence[int], outside: int, blank: int, more: Mapping[str, Sequence[str | Text]] | None = None
+) -> Grid:
+    """The sizes of the clusters, with a bar for each and `more` columns; the smallest together.
+
+    Rows in no cluster come last, `blank` of them because nothing was observed.
+    """
+    columns = dict(more or {"": [""] * len(sizes)})
+    table = headed("cluster", "rows", "", *columns, left=(list(columns)[-1],))
+    for k, size in enumerate(sizes[:MOST_LISTED]):
+        cells = [column[k] for column in columns.values()]
+        table.add_row(str(k), f"{size:,}", _bar(size / max(sizes)) if size else "", *cells)
+    spaces = [""] * len(columns)
+    if len(sizes) > MOST_LISTED:
+        rest = f"in {counted(len(sizes) - MOST_LISTED, 'smaller cluster')}"
+        table.add_row("...", f"{sum(sizes[MOST_LISTED:]):,}", *spaces, rest)
+    if outside:
+        outliers, empty = counted(outside - blank, "outlier"), counted(blank, "row") + " without observed values"
+        why = outliers if not blank else empty if blank == outside else f"{outliers}, {empty}"
+        table.add_row("-1", f"{outside:,}", *spaces, Text(f"no cluster: {why}", "dim"))
+    return table
+
+
+def facts(
+    rows: Mapping[str, str], *, limits: Sequence[str] = (), written: Sequence[Any] = (), notes: Sequence[str] = ()
+) -> Grid:
+    """Facts by name, then limits, files and notes, one per line."""
+    table = Grid.grid(padding=(0, 3, 0, 0))
+    table.add_column(style="dim", overflow="fold")
+    table.add_column(overflow="fold")
+    for name, fact in rows.items():
+        table.add_row(name, Text(fact))
+    more = len(notes) - MOST_NOTES
+    if more > 0:
+        notes = [*notes[:MOST_NOTES], f"... and {counted(more, 'more note')} (--json lists all)"]
+    for title, entries in (("limits", limits), ("written", written), (Text("note", "yellow"), notes)):
+        for k, entry in enumerate(entries):
+            table.add_row("" if k else title, Text(str(entry)))
+    return table
+
+
+def _bar(share: float) -> Text:
+    return Text("█" * max(1, round(BAR * share)), "cyan")
+
+
+def picture(found: Findings, width: int) -> RenderableType:
+    """The rows in two principal components, in at most `width` characters, with a legend and a caption."""
+    clusters = rasterize(found.points, found.labels[found.drawn], max(10, min(WIDTH, width)), HEIGHT)
+    inside = np.flatnonzero((clusters != EMPTY).any(axis=1))
+    lines = []
+    for row in clusters[inside[0] : inside[-1] + 1].tolist():
+        lines.append(Text.assemble(*(" " if k == EMPTY else (sign(k), colour(k)) for k in row)))
+        lines[-1].rstrip()
+    legend = [
+        Text.assemble((f"{sign(k)} ", colour(k)), f"{'outliers' if k < 0 else f'cluster {k}'}: {size:,}")
+        for k, size in [*enumerate(found.sizes[:MOST_LISTED]), *[(-1, found.n_outliers)] * bool(found.n_outliers)]
+    ]
+    if found.n_clusters > MOST_LISTED:
+        legend.append(Text(f"... and {counted(found.n_clusters - MOST_LISTED, 'smaller cluster')}"))
+    shares = " and ".join(f"{share:.0%}" for share in found.plane.shares)
+    of_what = " of columns made symmetric" if found.plane.note else ""
+    caption = Text(f"first two principal components{of_what} ({shares} of the variance)", "dim")
+    return Group(*lines, Columns(legend, padding=(0, 3, 0, 0)), caption)
+
+
+def rasterize(points: npt.NDArray[Any], labels: Index, width: int, height: int) -> Index:
+    """The commonest cluster in each of height x width cells, -1 for outliers; the plane is stretched to fill them."""
+    low, size = points.min(axis=0), np.ptp(points, axis=0)
+    place = (points - low) / np.where(size > 0, size, 1)
+    place[:, size == 0] = 0.5
+    x = np.minimum((place[:, 0] * width).astype(int), width - 1)
+    y = np.minimum(((1 - place[:, 1]) * height).astype(int), height - 1)
+    kinds = int(labels.max()) + 2
+    found, counts = np.unique((y * width + x) * kinds + labels + 1, return_counts=True)
+    rarest_first = found[np.argsort(counts, kind="stable")]  # the commonest cluster is written last
+    clusters = np.full(height * width, EMPTY, np.intp)
+    clusters[rarest_first // kinds] = rarest_first % kinds - 1
+    return clusters.reshape(height, width)
+
+
+def sign(cluster: int) -> str:
+    """The character that stands for a cluster."""
+    return "." if cluster < 0 else SIGNS[cluster] if cluster < len(SIGNS) else "+"
+
 
 #: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after
 #: spaces, tabs and line breaks; and the numbers among it.

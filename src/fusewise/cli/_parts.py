@@ -7,7 +7,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from multiprocessing import resource_tracker
@@ -18,9 +17,7 @@ import numpy as np
 
 from fusewise import FusionClustering
 from fusewise.cli._fit import Outputs, blank_note, unmet_notes
-from fusewise.cli._output import staged, write_csv
-from fusewise.cli._summary import cluster_list, column_list, columns_data, facts, headline
-from fusewise.cli._terminal import Terminal, print_below
+from fusewise.cli._output import Result, cluster_list, column_list, columns_data, facts, headline, staged, write_csv
 from fusewise.kernels import Stopwatch, available_memory
 from fusewise.observations import compute, dask_library
 from fusewise.progress import Progress, listening
@@ -59,11 +56,12 @@ BACK = "10 minutes"
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": 2**27, "MALLOC_MMAP_THRESHOLD_": 2**25}
 
 
-def needed_scheduler(asked: str | None, parts: Sequence[Path]) -> str | None:
-    """The scheduler asked for, or a local cluster if the parts exceed memory; None: they are read into memory."""
-    if asked is not None:
-        return asked
-    return LOCAL if sum(file.stat().st_size for file in parts) * IN_MEMORY > available_memory() else None
+def exceeding(parts: Sequence[Path]) -> str | None:
+    """A note on parts that exceed memory; None if they do not."""
+    size = sum(file.stat().st_size for file in parts)
+    if size * IN_MEMORY <= available_memory():
+        return None
+    return f"the parts ({in_words(size)}) would take more than the available memory: a local cluster is used"
 
 
 @contextmanager
@@ -97,12 +95,9 @@ def scheduling(asked: str) -> Iterator[None]:
 
 @contextmanager
 def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> Iterator[Any]:
-    """A ``distributed.Client`` of workers on this machine, each with one thread; they end with the block.
+    """A ``distributed.Client`` of workers on this machine (one for each core), each with one thread.
 
-    Parameters
-    ----------
-    n_workers : number of processes; None: one for each core.
-    memory_limit : of each worker; "auto": its share of the machine's.
+    They end with the block.
     """
     config, distributed = dask_library().config, import_module("distributed")
     setting, n_workers = "distributed.nanny.pre-spawn-environ", n_workers or import_module("dask.system").CPU_COUNT
@@ -111,9 +106,7 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
     with config.set(changed), ExitStack() as stack:
         with _holding_back_ctrl_c():
             cluster = stack.enter_context(distributed.LocalCluster(n_workers=n_workers, **own))
-            client = stack.enter_context(distributed.Client(cluster))
-            client.run(_ignore_ctrl_c)
-        yield client
+        yield stack.enter_context(distributed.Client(cluster))
 
 
 @contextmanager
@@ -133,100 +126,12 @@ def _holding_back_ctrl_c() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _ignore_ctrl_c() -> None:
-    """Leave Ctrl-C on a terminal, which every process receives, to the one that ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def exceeding(parts: Sequence[Path]) -> str:
-    """A sentence on parts that exceed memory."""
-    size = in_words(sum(file.stat().st_size for file in parts))
-    return f"the parts ({size}) would take more than the available memory: a local cluster is used"
-
-
 #: Folder of the labels of the parts, and the file of the centres.
 LABELS, CENTERS = "labels", "centers.csv"
 
 
-@dataclass(frozen=True, eq=False)
-class PartsFit:
-    """Result of ``fit`` on a scheduler.
-
-    Attributes
-    ----------
-    sample : rows from which the kinds of the columns were decided.
-    model : the fitted estimator.
-    sizes, outliers : number of rows in each cluster, and in none.
-    seconds : time that fit and labels took.
-    notes : remarks to show to the user.
-    labels, others : the files that were written: labels of each part, and the others.
-    saved : the file of the model, or None.
-    """
-
-    sample: Reading
-    model: FusionClustering
-    sizes: list[int]
-    outliers: int
-    seconds: float
-    notes: list[str]
-    labels: list[Path]
-    others: list[Path]
-    saved: Path | None
-
-    @property
-    def blank(self) -> int:
-        """Number of rows in no cluster because nothing was observed."""
-        table = self.model.observations_
-        return table.shape[0] - table.n_seen if self.model.outliers else 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows, and of columns used for clustering."""
-        return int(self.model.observations_.shape[0]), len(self.sample.used)
-
-    @property
-    def observed_fraction(self) -> float:
-        """Fraction of observed values in the columns used."""
-        counts, encoder = self.model.observations_.moments.counts, self.model.encoder_
-        if encoder is not None:  # the features of a category are missing together
-            counts = [part[0, 0] for _, part in encoder.by_column(counts[None, :].astype(float))]
-        return float(np.mean(counts) / self.shape[0])
-
-    def data(self) -> dict[str, Any]:
-        """The result as a JSON-serialisable dictionary."""
-        return {
-            "table": str(self.sample.path),
-            "parts": len(self.labels),
-            "rows": self.shape[0],
-            "features": self.shape[1],
-            "observed_fraction": self.observed_fraction,
-            "columns": columns_data(self.sample),
-            "clusters": int(self.model.n_clusters_),
-            "sizes": self.sizes,
-            "outliers": self.outliers,
-            "converged": bool(self.model.converged_),
-            "seconds": self.seconds,
-            "limits": list(self.model.limits_),
-            "notes": self.notes,
-            "files": [str(file) for file in (*self.labels, *self.others)],
-            "model": None if self.saved is None else str(self.saved),
-        }
-
-    def show(self) -> None:
-        """Print the summary."""
-        console = Terminal()
-        console.print(headline(self.sample.path, *self.shape, self.observed_fraction, parts=len(self.labels)))
-        rows = {
-            "columns": f"as in a sample of {counted(self.sample.n_rows, 'row')}",
-            "time": f"{self.seconds:.1f} s",
-        }
-        labels = f"{self.labels[0].parent}: {counted(len(self.labels), 'file')}, one for each part"
-        last = facts(rows, limits=self.model.limits_, written=[labels, *self.others], notes=self.notes)
-        print_below(console, column_list(self.sample), cluster_list(self.sizes, self.outliers, self.blank), last)
-
-
 def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, asked: ReadOptions, scheduler: str,
-                  notes: Sequence[str] = (), tell: Progress) -> PartsFit:  # fmt: skip
+                  note: str | None, tell: Progress) -> Result:  # fmt: skip
     """Cluster a table in parts on a scheduler of Dask, and write the labels as Parquet, a part for each part."""
     _refuse_options(path, outputs)
     parts = files_of(path)
@@ -243,27 +148,58 @@ def run_parts_fit(path: Path, estimator: FusionClustering, outputs: Outputs, *, 
         _refuse_other_labels(labels)
         warnings.simplefilter("ignore")  # what they say is in the notes
         tell(f"reading a sample of {counted(len(parts), 'part')}")
-        sample = _sample(path, parts, asked)
+        some = sampled_parts(parts)
+        take = dask_library().delayed(partial(sampled_rows, n_parts=len(some), asked=asked), pure=False)
+        grids = compute([take(part.absolute(), k) for k, part in enumerate(some)])
+        sample = read_sample(path, some, grids, asked, len(parts))
         tell(f"clustering {counted(len(parts), 'part')} × {counted(len(sample.used), 'column')}")
         estimator.fit(**_lazy_frames(sample, parts, asked))
         tell("labelling")
         counts = _write_labels(estimator, [places[target].absolute() for target in labels])
         tell("writing")
         sizes = [counts[k] for k in range(estimator.n_clusters_)]
-        encoder = _in_words_of(sample, estimator.encoder_)
+        encoder = FrameEncoder.of(sample) if estimator.encoder_ is None else estimator.encoder_.spelled(sample)
         centers = center_table(sample, encoder, sizes, estimator.cluster_centers_)
         write_csv(places[outputs.folder / CENTERS], centers, sample.dialect, safe=outputs.safe_csv)
         if saved is not None:
             estimator.encoder_ = None if estimator.encoder_ is None else encoder
             save(estimator, places[saved], extra=as_extra(sample))
     table, known = estimator.observations_, sample.labels_column
-    said = [*notes, *sample.notes]
-    if table.n_seen < table.shape[0]:
-        said.append(blank_note(table.shape[0] - table.n_seen, estimator.outliers))
+    (n_rows, _), n_columns = table.shape, len(sample.used)
+    empty = n_rows - table.n_seen
+    said = [*([] if note is None else [note]), *sample.notes]
+    if empty:
+        said.append(blank_note(empty, estimator.outliers))
     if known is not None:
         said.append(f"column {known!r}: known classes are not compared with the clusters of a table in parts")
     said += unmet_notes(estimator.n_clusters, estimator.n_clusters_)
-    return PartsFit(sample, estimator, sizes, counts[-1], watch.working, said, labels, others, saved)
+    seen = table.moments.counts
+    if estimator.encoder_ is not None:  # the features of a category are missing together
+        seen = [part[0, 0] for _, part in estimator.encoder_.by_column(seen[None, :].astype(float))]
+    observed = float(np.mean(seen) / n_rows)
+    data = {
+        "table": str(path),
+        "parts": len(parts),
+        "rows": n_rows,
+        "features": n_columns,
+        "observed_fraction": observed,
+        "columns": columns_data(sample),
+        "clusters": estimator.n_clusters_,
+        "sizes": sizes,
+        "outliers": counts[-1],
+        "converged": estimator.converged_,
+        "seconds": watch.working,
+        "limits": estimator.limits_,
+        "notes": said,
+        "files": [str(file) for file in (*labels, *others)],
+        "model": None if saved is None else str(saved),
+    }
+    rows = {"columns": f"as in a sample of {counted(sample.n_rows, 'row')}", "time": f"{data['seconds']:.1f} s"}
+    written = [f"{labels[0].parent}: {counted(len(parts), 'file')}, one for each part", *others]
+    last = facts(rows, limits=estimator.limits_, written=written, notes=said)
+    first = headline(path, n_rows, n_columns, observed, parts=len(parts))
+    clusters = cluster_list(sizes, counts[-1], empty if estimator.outliers else 0)
+    return Result(data, [first, column_list(sample), clusters, last])
 
 
 def _refuse_options(path: Path, outputs: Outputs) -> None:
@@ -309,13 +245,6 @@ def _reporting() -> Iterator[None]:
         raise InputError(str(error).partition("\n\nTraceback\n")[0]) from error
 
 
-def _sample(path: Path, parts: Sequence[Path], asked: ReadOptions) -> Reading:
-    some = sampled_parts(parts)
-    take = dask_library().delayed(partial(sampled_rows, n_parts=len(some), asked=asked), pure=False)
-    grids = compute([take(part.absolute(), k) for k, part in enumerate(some)])
-    return read_sample(path, some, grids, asked, len(parts))
-
-
 def _lazy_frames(sample: Reading, parts: Sequence[Path], asked: ReadOptions) -> dict[str, Any]:
     """The table, and the error, lower and upper of its entries, of which a part without any has None."""
     dd: Any = import_module("dask.dataframe")
@@ -324,19 +253,6 @@ def _lazy_frames(sample: Reading, parts: Sequence[Path], asked: ReadOptions) -> 
     frames = dd.from_map(reader, [part.absolute() for part in parts], **loosely)  # a part is read once for all four
     named = {"X": "rows", "error": "error", "lower": "lower", "upper": "upper"}
     return {name: frames.map_partitions(dict.get, what, **loosely) for name, what in named.items()}
-
-
-def _in_words_of(sample: Reading, encoder: FrameEncoder | None) -> FrameEncoder:
-    """The encoder with flags spelled as in the files: yes and no for True and False."""
-    if encoder is None:
-        return FrameEncoder.of(sample)
-    columns = zip(sample.used, encoder.columns, strict=True)
-    return FrameEncoder(
-        tuple(
-            replace(code, words=tuple(column.categories)) if column.is_boolean and len(code.levels) == 2 else code
-            for column, code in columns
-        )
-    )
 
 
 def _write_labels(model: FusionClustering, places: Sequence[Path]) -> Counter[int]:

@@ -15,7 +15,6 @@ back.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +23,7 @@ from sklearn.base import BaseEstimator
 from fusewise.saving._archive import DAMAGE, ModelFileError, read_archive, write_archive
 from fusewise.saving._codec import ESTIMATORS, Decoder, Encoder, saveable
 
-__all__ = ["ESTIMATORS", "ModelFileError", "SavedModel", "load", "load_with_extra", "save", "saveable"]
-
-
-@dataclass(frozen=True, eq=False)
-class SavedModel:
-    """Content of a model file: the model, additional values, and the library versions that wrote it."""
-
-    model: BaseEstimator
-    extra: dict[str, Any]
-    versions: dict[str, str]
+__all__ = ["ESTIMATORS", "ModelFileError", "load", "load_with_extra", "save", "saveable"]
 
 
 def save(model: BaseEstimator, path: str | os.PathLike[str], *,
@@ -61,10 +51,10 @@ def load(path: str | os.PathLike[str]) -> BaseEstimator:
     ModelFileError
         The file is not a Fusewise model, is damaged, or was written in another version of the format.
     """
-    return load_with_extra(path).model
+    return load_with_extra(path)[0]
 
 
-def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
+def load_with_extra(path: str | os.PathLike[str]) -> tuple[BaseEstimator, dict[str, Any]]:
     """Read a model and the values saved with it."""
     path = Path(path)
     versions, tree, arrays = read_archive(path)
@@ -76,4 +66,4 @@ def load_with_extra(path: str | os.PathLike[str]) -> SavedModel:
         raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read: {error}") from error
     if type(model).__name__ not in ESTIMATORS or not isinstance(extra, dict):
         raise ModelFileError(f"{str(path)!r} does not contain a model but {type(model).__name__}")
-    return SavedModel(model, extra, versions)
+    return model, extra

@@ -5,6 +5,7 @@ Importing it does not import NumPy, so that ``fusewise --help`` is fast.
 
 from fusewise.support._files import (
     STAGE,
+    PlainRecord,
     finite_json,
     refuse_to_overwrite,
     refuse_unwritable,
@@ -20,7 +21,6 @@ from fusewise.support._records import (
     Maybe,
     Number,
     NumberArray,
-    PlainRecord,
     PositionArray,
     Record,
     Rule,

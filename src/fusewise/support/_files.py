@@ -7,9 +7,10 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 #: How the name of a temporary folder begins.
 STAGE = ".fusewise-"
@@ -85,20 +86,32 @@ def write_whole(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+class PlainRecord:
+    """A dataclass of results that can be written as JSON: its public fields, and the properties of ``_written``."""
+
+    _written: ClassVar[tuple[str, ...]] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
+        return {name: _plain(getattr(self, name)) for name in (*names, *self._written)}
+
+
 def finite_json(data: Any, **options: Any) -> str:
-    """JSON with null for numbers that are not finite, NumPy numbers as Python numbers, and other objects as strings."""
+    """JSON with null for numbers that are not finite, arrays as lists, and other objects as text."""
     return json.dumps(_plain(data), allow_nan=False, **options)
 
 
 def _plain(value: Any) -> Any:
-    import numpy as np
-
+    if isinstance(value, PlainRecord):
+        return value.as_dict()
+    if is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, str | bool | int | None) else str(value)

@@ -13,34 +13,11 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, NoReturn
 
 from fusewise.support._words import as_input_errors, counted
 
 Dims = dict[str, int]
-
-
-class PlainRecord:
-    """A dataclass of results that can be written as JSON: its public fields, and the properties of ``_written``."""
-
-    _written: ClassVar[tuple[str, ...]] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
-        return {name: _plain(getattr(self, name)) for name in (*names, *self._written)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, PlainRecord):
-        return value.as_dict()
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    value = value.tolist() if hasattr(value, "tolist") else value
-    return value if value is None or isinstance(value, bool | int | float | str | list | dict) else str(value)
 
 
 class Rule:

@@ -3,14 +3,21 @@
 The modules, in the order in which data goes through them: ``_sources`` (bytes of files and of parts), ``_text`` and
 ``_binary`` (bytes to cells), ``_grid`` (cells by column), ``_cells`` (numbers and missing values), ``_recognition`` and
 ``_columns`` (what each column is), ``_reading`` (``read_table``) and ``_rereading`` (further rows, read likewise),
-``_codes`` and ``_encoder`` (columns as numbers), ``_results`` (numbers written back).
+``_encoder`` (columns as numbers), ``_results`` (numbers written back).
 """
 
 from fusewise.observations import is_frame
 from fusewise.support import InputError
-from fusewise.tables._codes import OTHER, ColumnCode, names_of
 from fusewise.tables._columns import Column, Kind
-from fusewise.tables._encoder import FrameEncoder, contents_of, needs_encoding, warn_of_numbered_things
+from fusewise.tables._encoder import (
+    OTHER,
+    ColumnCode,
+    FrameEncoder,
+    contents_of,
+    names_of,
+    needs_encoding,
+    warn_of_numbered_things,
+)
 from fusewise.tables._grid import Cells, Dialect, as_cells, find_column, find_columns
 from fusewise.tables._reading import Reading, ReadOptions, as_spec, read, read_grid, read_table
 from fusewise.tables._recognition import column_or_none, is_called_class, row_names

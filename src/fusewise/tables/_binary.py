@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -19,17 +18,11 @@ from fusewise.tables._grid import (
     Grid,
     as_cells,
     by_column,
-    left_out,
     refuse_duplicates,
-    remarks_below,
-    titles_above,
+    without_remarks,
 )
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode
-
-#: Cells of a sheet up to which it is read, empty ones before the last of each row included; more only if one in a
-#: hundred is filled. Bytes of the parts of a workbook.
-VAST, MOST_BYTES = 20_000_000, 2e9
 
 #: Values of a column of which only the ends may have labels.
 LONGEST_SCALE = 12
@@ -139,30 +132,24 @@ def grid_of_frame(source: str, frame: Any) -> Grid:
 def _excel(source: Source, sheet: str | int | None = None, skip_rows: int = 0) -> Grid:
     import openpyxl  # type: ignore[import-untyped]
 
-    with zipfile.ZipFile(io.BytesIO(source.data)) as parts:
-        if sum(part.file_size for part in parts.infolist()) > MOST_BYTES:
-            raise InputError(f"{source.name!r} holds more than {MOST_BYTES / 1e9:g} GB: save the sheet as .csv")
     book = openpyxl.load_workbook(io.BytesIO(source.data), read_only=True, data_only=True)
     names = [page.title for page in book.worksheets]
     asked = sheet if source.part is None else source.part
     if asked is None:
-        filled = {name: rows for name in names if any(rows := _rows_of(source, book[name]))}
+        filled = {name: rows for name in names if any(rows := _rows_of(book[name]))}
         if len(filled) > 1:
             listed = some_of([repr(name) for name in names])
             raise InputError(f"{source.name!r} has {len(filled)} sheets ({listed}): choose one with sheet= (--sheet)")
         name, rows = next(iter(filled.items()), (names[0], []))
     else:
         name = _sheet(source, names, asked)
-        rows = _rows_of(source, book[name])
+        rows = _rows_of(book[name])
     numbered = [(line, row) for line, row in enumerate(rows) if line >= skip_rows and row]
-    rows = [row for _, row in numbered]
-    if not rows:
+    if not numbered:
         raise InputError(f"{source.name!r}: the sheet {name!r} is empty")
-    above = 0 if skip_rows else titles_above(rows)
-    end = len(rows) - remarks_below(numbered, len(rows[above]))
-    notes = left_out(rows[:above], "rows above the header") + left_out(rows[end:], "rows below the table")
-    width = max(map(len, rows[above:end]))
-    full = [row + [None] * (width - len(row)) for row in rows[above:end]]
+    numbered, notes = without_remarks(numbered, skip_rows, "rows")
+    width = max(len(row) for _, row in numbered)
+    full = [row + [None] * (width - len(row)) for _, row in numbered]
     # Columns without any cell, and those that only a title reached into, are no columns.
     kept = [k for k in range(width) if any(row[k] is not None for row in full)]
     header, *body = [[row[k] for k in kept] for row in full]
@@ -170,16 +157,13 @@ def _excel(source: Source, sheet: str | int | None = None, skip_rows: int = 0) -
     return Grid(written, notes=notes + renamed)
 
 
-def _rows_of(source: Source, sheet: Any) -> list[list[Any]]:
-    """The cells of a sheet, each row up to its last one; stray cells far apart would take gigabytes."""
+def _rows_of(sheet: Any) -> list[list[Any]]:
+    """The cells of a sheet, each row up to its last one."""
     sheet.reset_dimensions()  # those in the file may be wrong
-    rows, area, n_filled = [], 0, 0
+    rows = []
     for cells in sheet.iter_rows(values_only=True):
         filled = [k for k, cell in enumerate(cells) if cell is not None and cell != ""]
         rows.append(list(cells[: filled[-1] + 1]) if filled else [])
-        area, n_filled = area + len(rows[-1]), n_filled + len(filled)
-        if area > max(VAST, 100 * n_filled):
-            raise InputError(f"{source.name!r} has cells spread over too large an area to read: delete stray cells")
     return rows
 
 
@@ -211,28 +195,24 @@ def _sqlite(source: Source) -> Grid:
 
 
 def _json_lines(source: Source) -> Grid:
-    text, notes = decode(Source(source.name, JSON_SUFFIXES[0], source.data))
-    records = _records(source, text)
-    names = list(dict.fromkeys(name for record in records for name in record))
-    written = {name: as_cells([record.get(name) for record in records]) for name in names}
-    return Grid({str(name).strip(): cells for name, cells in written.items()}, notes=notes)
-
-
-def _records(source: Source, text: str) -> list[dict[str, Any]]:
     """One object per line, or a list of objects."""
+    text, notes = decode(Source(source.name, JSON_SUFFIXES[0], source.data))
     listed = text.lstrip().startswith("[")
-    records = []
-    for line, content in enumerate([text] if listed else text.splitlines(), 1):
+    pieces = [(1, text)] if listed else [(k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
+    records: list[dict[str, Any]] = []
+    for line, piece in pieces:
         try:
-            found = json.loads(content) if content.strip() else []
+            found = json.loads(piece)
         except json.JSONDecodeError as error:
             where = f"{source.name!r}, line {error.lineno + line - 1}"
             raise InputError(f"{where}: not {'JSON' if listed else 'a JSON object'} ({error.msg})") from error
-        for k, record in enumerate(found if listed else [found] if content.strip() else [], line):
+        for k, record in enumerate(found if listed else [found], line):
             if not isinstance(record, dict):
                 raise InputError(f"{source.name!r}, line {k}: {record!r} is not a JSON object")
             records.append(record)
-    return records
+    names = list(dict.fromkeys(name for record in records for name in record))
+    written = {name: as_cells([record.get(name) for record in records]) for name in names}
+    return Grid({str(name).strip(): cells for name, cells in written.items()}, notes=notes)
 
 
 def _statistical(reader: str, source: Source) -> Grid:

@@ -134,27 +134,19 @@ INFINITE = re.compile(r"[-+]?inf(inity)?", re.I)
 LEAST_UNIT_SHARE = 0.5
 
 
-def _body(decimal: str, group: str) -> str:
+def _number(decimal: str, group: str) -> re.Pattern[str]:
     """Pattern of digits, ungrouped or in groups of three (in India, of two before the last three), and decimals."""
-    grouped = rf"[1-9]\d{{0,2}}(?:(?P<g>[{group} '])\d{{3}})(?:(?P=g)\d{{3}})*|[1-9]\d?(?:,\d{{2}})+,\d{{3}}"
-    whole = grouped if group == "," else grouped.partition("|")[0]
-    return rf"(?P<body>(?:(?:{whole}|\d+)(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][-+]?\d+)?)"
-
-
-def _number(body: str) -> re.Pattern[str]:
+    whole = rf"[1-9]\d{{0,2}}(?:(?P<g>[{group} '])\d{{3}})(?:(?P=g)\d{{3}})*"
+    whole += r"|[1-9]\d?(?:,\d{2})+,\d{3}" if group == "," else ""
+    body = rf"(?P<body>(?:(?:{whole}|\d+)(?:{decimal}\d*)?|{decimal}\d+)(?:[eE][-+]?\d+)?)"
     before = rf"(?P<open>\()?(?P<sign>[-+])?(?P<before>{CURRENCY} ?)?(?P<nested>\()?(?P<inner>[-+])?"
     return re.compile(rf"{before}{body}(?P<trailing>(?<=\d)-)?(?P<after> ?(?:{UNIT}|{CURRENCY}))?(?P<close>\))?")
 
 
-NUMBER = {".": _number(_body(r"\.", ",")), ",": _number(_body(",", r"\."))}
+NUMBER = {".": _number(r"\.", ","), ",": _number(",", r"\.")}
 
-#: Anything that may be a number in either convention, to detect its decimal separator.
-LOOSE = _number(r"(?P<body>[\d.,' ]*\d[\d.,' ]*(?:[eE][-+]?\d+)?)")
-UNSURE = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
-
-#: Plain numbers, whose decimal separator is clear without parsing them in both conventions.
-WHOLE = re.compile(r"[-+]?\d+")
-SURE = re.compile(r"[-+]?(?:\d*[.,](?:\d\d?|\d{4,})|0?[.,]\d+)(?:[eE][-+]?\d+)?")
+#: Numbers whose decimal separator is clear without reading them in both conventions.
+SURE = re.compile(r"[-+]?(?:\d*[.,](?:\d\d?|\d{4,}|\d+(?=[eE]))|0?[.,]\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,12 +191,6 @@ class HalfKnown:
             for kind, of in sorted(examples.items(), key=lambda kind: -len(kind[1]))
         ]
         return replace(made, words=some_of(listed, 4))
-
-    def below(self, limit: float, missing: npt.NDArray[np.bool_] | None) -> HalfKnown:
-        """The same if values below an unknown limit, and those that are missing if given, are below this one."""
-        where = np.isnan(self.upper) if missing is None else np.isnan(self.upper) | (missing & ~self.said)
-        words = f"{'the limit is' if missing is None else 'missing ones are below'} {limit:g}"
-        return replace(self, upper=np.where(where, limit, self.upper), words=words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,22 +355,17 @@ def _parse(text: str, decimal: str) -> Found | None:
     if INFINITE.fullmatch(text):
         return Found(float(text))
     found = NUMBER[decimal].fullmatch(text)
-    if found is None or not _is_sound(found):
+    if found is None:
+        return None
+    # Parentheses are closed, and there is at most one sign; after 12- only a currency, as 12-B is a code.
+    brackets = sum(found[name] is not None for name in ("open", "nested"))
+    signs = "".join(found[name] or "" for name in ("sign", "inner", "trailing"))
+    code = found["trailing"] and (brackets or not re.fullmatch(rf"(?: ?{CURRENCY})?", found["after"] or ""))
+    if code or brackets != (found["close"] is not None) or len(signs) > 1:
         return None
     digits = re.sub(r"[^\d.eE+-]", "", found["body"].replace("." if decimal == "," else ",", "").replace(",", "."))
-    signs = (found[name] or "" for name in ("sign", "inner", "trailing"))
-    negative = bool(found["close"]) or "-" in "".join(signs)
     value = float(digits)
-    return Found(-value if negative else value, (found["before"] or "", found["after"] or ""))
-
-
-def _is_sound(found: re.Match[str]) -> bool:
-    """Whether parentheses are closed, and there is at most one sign; after 12- only a currency, as 12-B is a code."""
-    brackets = sum(found[name] is not None for name in ("open", "nested"))
-    signs = sum(found[name] is not None for name in ("sign", "inner", "trailing"))
-    if found["trailing"] and (brackets or not re.fullmatch(rf"(?: ?{CURRENCY})?", found["after"] or "")):
-        return False
-    return brackets == (found["close"] is not None) and signs <= 1
+    return Found(-value if brackets or signs == "-" else value, (found["before"] or "", found["after"] or ""))
 
 
 def unit_of(affix: tuple[str, str]) -> str:
@@ -395,34 +376,16 @@ def unit_of(affix: tuple[str, str]) -> str:
 
 def decimal_sign(text: str) -> str | None:
     """The decimal separator of a number: "." or ","; "" if it has none, "?" if ambiguous; None: not a number."""
-    if WHOLE.fullmatch(text):
-        return ""
-    if SURE.fullmatch(text):
+    if SURE.fullmatch(text):  # most numbers with decimals
         return "." if "." in text else ","
-    if UNSURE.fullmatch(text.lstrip("+-")):
-        return "?"
-    text = NO_CENTS.sub("", text.strip().translate(ALIKE))
-    if INFINITE.fullmatch(text):
-        return ""
-    found = LOOSE.fullmatch(text)
-    if found is None or not _is_sound(found):
-        return None
-    body = found["body"]
-    signs = [sign for sign in body if sign in ".,"]
-    if UNSURE.fullmatch(body):
-        return "?"
-    readable = [sign for sign in ".," if _parse(body, sign) is not None]
-    if len(readable) == 2:
-        return signs[0] if signs else ""
-    return readable[0] if readable else None
-
-
-def _sign_in_half(text: str) -> str | None:
-    """The decimal separator in <0.05, 10-20 and the like, as ``decimal_sign`` returns it."""
-    readable = [sign for sign in ".," if _half(text, sign) is not None]
-    if not readable or not ("." in text or "," in text):
-        return "" if readable else None
-    return "?" if len(readable) == 2 else readable[0]
+    for read in (_parse, _half):
+        found = {sign: read(text, sign) for sign in ".,"}
+        readable = [sign for sign, number in found.items() if number is not None]
+        if len(readable) == 1:
+            return readable[0]
+        if readable:
+            return "" if found["."] == found[","] else "?"
+    return None
 
 
 #: Columns are considered if at least this fraction of their cells can be read as numbers in either convention.
@@ -471,7 +434,6 @@ def _signs(cells: Cells, *, point_seen: bool) -> dict[str, tuple[int, str]]:
     numbers, long = 0, False
     for row, text in texts:
         sign = decimal_sign(text)
-        sign = _sign_in_half(text) if sign is None else sign
         if sign is None:
             continue
         numbers += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -61,6 +62,7 @@ class Column:
     limits_missing : whether this is the limit of missing entries.
     missing : words treated as missing values in this column only.
     day_first : whether 1/2/2024 is the first of February, in a column of dates or one made of it.
+    notes : assumptions made while reading it, and suspicious values.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Column:
     limits_missing: bool = False
     missing: tuple[str, ...] = ()
     day_first: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def absent(self) -> npt.NDArray[np.bool_]:
@@ -88,9 +91,13 @@ class Column:
         """
         limit = float(np.nanmin(self.values)) if limit is None else limit
         half = self.half or HalfKnown.nothing(len(self.values))
-        of_missing = not np.isnan(half.upper).any() if limits_missing is None else limits_missing
-        half = half.below(limit, np.isnan(self.values) if of_missing else None)
-        return replace(self, half=half, limit=limit, limits_missing=of_missing, why=f"{self.why}; {half.words}")
+        where = np.isnan(half.upper)
+        of_missing = not where.any() if limits_missing is None else limits_missing
+        if of_missing:
+            where |= np.isnan(self.values) & ~half.said
+        words = f"{'missing ones are below' if of_missing else 'the limit is'} {limit:g}"
+        half = replace(half, upper=np.where(where, limit, half.upper), words=words)
+        return replace(self, half=half, limit=limit, limits_missing=of_missing, why=f"{self.why}; {words}")
 
     @property
     def is_boolean(self) -> bool:
@@ -100,7 +107,7 @@ class Column:
     @property
     def has_numbers(self) -> bool:
         """Whether its levels are numbers."""
-        return bool(self.categories) and not any(isinstance(level, str | bool) for level in self.categories)
+        return are_numbers(self.categories)
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -114,6 +121,11 @@ class Column:
         if self.kind == Kind.NUMBER:
             return [None if math.isnan(value) else value for value in values]
         return [None if math.isnan(code) else levels[int(code)] for code in values]
+
+
+def are_numbers(levels: Sequence[Any]) -> bool:
+    """Whether there are levels, all of them numbers."""
+    return bool(levels) and not any(isinstance(level, str | bool) for level in levels)
 
 
 #: Whole numbers that are answers on a scale: none is further from zero than this, there are at most so many of them,
@@ -134,8 +146,6 @@ MOST_MISSING = 0.25
 #: Codes of one digit are too common as values to stand out among others than those of a scale.
 LONG_CODE = 10
 
-Decision = tuple[Column, list[str]]
-
 
 @dataclass(frozen=True)
 class ColumnSpec:
@@ -150,8 +160,8 @@ class ColumnSpec:
 
 def decide(
     name: str, column: Unmarked, decimal: str, told: ColumnSpec | None = None, n_rows: int | None = None
-) -> Decision:
-    """Decide the kind of a column of a table of `n_rows`, of which these may be a sample; with notes for the user."""
+) -> Column:
+    """Decide the kind of a column of a table of `n_rows`, of which these may be a sample."""
     n_rows = len(column.cells) if n_rows is None else n_rows
     seen = [cell for cell in column.cells if cell is not None]
     if told is not None and told.kind not in USABLE:
@@ -174,8 +184,8 @@ def decide(
     return _text(name, column, seen, n_rows)
 
 
-def _unused(name: str, kind: Kind, why: str) -> Decision:
-    return Column(name, kind, used=False, why=why), []
+def _unused(name: str, kind: Kind, why: str) -> Column:
+    return Column(name, kind, used=False, why=why)
 
 
 def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool:
@@ -185,7 +195,7 @@ def _few(numbers: Numbers, cells: Cells, seen: int, *, words_only: bool) -> bool
     return len(numbers.odd) <= FEW_SHARE * seen and len(odd) <= FEW_WORDS and words
 
 
-def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> Decision:
+def _spoilt(name: str, column: Unmarked, numbers: Numbers, seen: list[Any]) -> Column:
     """A column of which at least half, but not all, are numbers: dates, or text, with the first such row reported."""
     if are_dates(seen):
         return _dates(name, column, seen)
@@ -201,7 +211,7 @@ def _more(numbers: Numbers) -> str:
     return f" (and {counted(len(numbers.odd) - 1, 'more cell')})" if len(numbers.odd) > 1 else ""
 
 
-def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told: bool = False) -> Decision:
+def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told: bool = False) -> Column:
     values = numbers.values
     seen = values[~np.isnan(values)]
     if not len(seen):
@@ -213,8 +223,10 @@ def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told:
     before, after = numbers.affix
     half = f"; {numbers.half.words}" if numbers.half is not None else ""
     why = f"{before}{least:g}{after} to {before}{largest:g}{after}{half}{_missing(column.markers + words)}"
-    notes = [] if not words else [_words_note(name, words, numbers.odd[0] + 1)]
-    made = Column(name, Kind.NUMBER, values, why=why, affix=numbers.affix, half=numbers.half, missing=tuple(words))
+    notes = (*_words_notes(words, numbers.odd), *_suspicious(name, seen))
+    made = Column(
+        name, Kind.NUMBER, values, why=why, affix=numbers.affix, half=numbers.half, missing=tuple(words), notes=notes
+    )
     if not told and numbers.affix == ("", "") and numbers.half is None:
         dates = numbered_dates(name, values)
         if dates is not None:
@@ -223,7 +235,7 @@ def _number(name: str, column: Unmarked, numbers: Numbers, n_rows: int, *, told:
         if role is not None and role[0] == "identifier":
             return _unused(name, Kind.IDENTIFIER, role[1])
         made = _as_levels(made, Kind.CATEGORY, role[1]) if role is not None else _on_scale(made, seen, n_rows)
-    return made, notes + [f"column {name!r}: {note}" for note in _suspicious(name, seen)]
+    return made
 
 
 def _on_scale(column: Column, seen: Floats, n_rows: int) -> Column:
@@ -250,23 +262,22 @@ def _as_levels(column: Column, kind: Kind, how: str = "") -> Column:
     return replace(column, kind=kind, values=positions, categories=levels, why=why)
 
 
-def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) -> Decision:
+def _dates(name: str, column: Unmarked, seen: list[Any], *, told: bool = False) -> Column:
     """A column of dates or times; the few cells that are none are missing."""
     day_first, unclear = day_comes_first(seen)
     seconds = seconds_of(list(column.cells), day_first=day_first)
     odd = Counter(str(column.cells[row]) for row in np.flatnonzero(np.isnan(seconds)) if column.cells[row] is not None)
-    made, notes = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
-    if odd:
-        notes.append(f"column {name!r}: treated as missing, as they are not dates: {_listed(odd)}")
+    made = _used_dates(name, seconds, "", column.markers + odd, day_first=day_first, told=told)
+    notes = [f"treated as missing, as they are not dates: {_listed(odd)}"] if odd else []
     if unclear and made.used:
         order = "day" if day_first else "month"
-        notes.append(f"column {name!r}: {unclear!r} was read with the {order} first; write dates as 2024-01-31")
-    return made, notes
+        notes.append(f"{unclear!r} was read with the {order} first; write dates as 2024-01-31")
+    return replace(made, notes=tuple(notes))
 
 
 def _used_dates(
     name: str, seconds: Floats, written: str, markers: Counter[str], *, day_first: bool = False, told: bool = False
-) -> Decision:
+) -> Column:
     """Dates, which are used unless all are equal or they count the rows; see ``fusewise.tables._dates``."""
     seen = seconds[~np.isnan(seconds)]
     if not len(seen):
@@ -277,16 +288,16 @@ def _used_dates(
     if not told and len(seen) == len(seconds) >= LEAST_COUNTED and are_in_order(seconds):
         return _unused(name, Kind.DATE, f"dates in order{how}, one for each row: they count the rows")
     why = f"{shown(seen)}{how}{_missing(markers)}"
-    return Column(name, Kind.DATE, seconds, why=why, day_first=day_first), []
+    return Column(name, Kind.DATE, seconds, why=why, day_first=day_first)
 
 
 def _listed(words: Counter[str]) -> str:
     return some_of([f"{word!r} ({count})" for word, count in words.most_common()])
 
 
-def _words_note(name: str, words: Counter[str], row: int) -> str:
+def _words_notes(words: Counter[str], rows: list[int]) -> list[str]:
     cells = counted(words.total(), "cell is not a number and was", "cells are not numbers and were")
-    return f"column {name!r}: {cells} treated as missing: {_listed(words)}; the first is in row {row}"
+    return [f"{cells} treated as missing: {_listed(words)}; the first is in row {rows[0] + 1}"] if rows else []
 
 
 def _missing(markers: Counter[str]) -> str:
@@ -298,9 +309,7 @@ def _missing(markers: Counter[str]) -> str:
 def _suspicious(name: str, seen: Floats) -> list[str]:
     """Notes on numbers that may stand for a missing value; they are kept.
 
-    A number that often does (99, -1) is reported if it is further from the others than their range, negative when five
-    or more different others are not, or in far more cells than its neighbours; and any number in several cells that
-    stands alone beyond a gap in a scale (9 after 1, 2, ..., 6), or further from all others than these from each other.
+    Suspicious are numbers that often do (99, -1), and the least and the largest of all.
     """
     values, counts = np.unique(seen, return_counts=True)
     present = set(values.tolist())
@@ -309,10 +318,10 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
         below = any(code / 2 < value < code for code in codes)
         codes |= {value} if below and (value - 1 in codes or value - 1 not in present) else set()
     notes = []
-    for value in sorted(codes | _beyond_gap(values, counts) | _far_ends(values, counts)):
+    for value in sorted(codes | {float(values[0]), float(values[-1])}):
         apart = ~np.isin(values, [*codes, value])
         others, count = values[apart], int(counts[values == value][0])
-        how = _how_odd(value, count, others, counts[apart]) if len(others) >= 2 else None
+        how = _how_odd(value, count, others, counts[apart], known=value in codes) if len(others) >= 2 else None
         if how:
             notes.append(
                 f"{value:g} ({counted(count, 'cell')}) is {how} ({others[0]:g} to {others[-1]:g}) and was kept; if it "
@@ -321,43 +330,39 @@ def _suspicious(name: str, seen: Floats) -> list[str]:
     return notes
 
 
-def _beyond_gap(values: Floats, counts: Any) -> set[float]:
-    """The last of a few whole values, if it alone, in several cells, lies beyond two or more that do not occur."""
-    steps = np.diff(values)
-    scale = 4 <= len(values) <= MOST_ANSWERS + 1 and len(values) * ROWS_EACH <= counts.sum() and values[0] in (0, 1)
-    scale = scale and counts[-1] >= PILE
-    return {float(values[-1])} if scale and steps[-1] >= 3 and (steps[:-1] == 1).all() else set()
+def _how_odd(value: float, count: int, others: Floats, counts: Any, *, known: bool) -> str | None:
+    """How a number stands out from all others; a number that is not `known` as a code must do so in several cells.
 
-
-def _far_ends(values: Floats, counts: Any) -> set[float]:
-    """The least and the largest value, if in several cells, and further from the others than their range."""
-    ends = ((0, values[1:]), (-1, values[:-1]))
-    far = [k for k, others in ends if len(others) >= PILE and np.abs(others - values[k]).min() > np.ptp(others)]
-    return {float(values[k]) for k in far if PILE <= counts[k] <= MOST_MISSING * counts.sum()}
-
-
-def _how_odd(value: float, count: int, others: Floats, counts: Any) -> str | None:
+    It is further from them than their range, or negative if five or more of them are not; alone beyond a gap in a scale
+    (9 after 1, 2, ..., 6); or in far more cells than its neighbours.
+    """
     low, high = others[0], others[-1]
-    away = max(low - value, value - high)
+    away, width, steps = max(low - value, value - high), high - low, np.diff(others)
     if away <= 0:
         return None
-    far = away > max(high - low, 1) and not 0 < value < LONG_CODE
+    far = away > max(width, 1) and not 0 < value < LONG_CODE
+    scale = low in (0, 1) and len(others) < MOST_ANSWERS and bool((steps == 1).all())
+    if not known:
+        often = PILE <= count <= MOST_MISSING * (counts.sum() + count)
+        end = often and len(others) >= PILE and away > width
+        gap = scale and count >= PILE and away >= 3 and len(others) >= 3
+        if not (end or gap):
+            return None
     if far or (value < 0 <= low and len(others) >= 5):
         return "far outside the other values"
-    steps, scale = np.diff(others), low in (0, 1) and len(others) < MOST_ANSWERS
     common = max(count, counts[-1]) >= PILE  # not the tail of counts
-    if scale and common and (steps == 1).all() and away > 1 and counts.sum() >= ROWS_EACH * len(others):
+    if scale and common and away > 1 and counts.sum() >= ROWS_EACH * len(others):
         return "beyond a gap in the scale of the other values"
     near = counts[-5:] if value > high else counts[:5]
     piled = count >= PILE and count >= TIMES_NEIGHBOURS * near.mean() and not value < low < 0
-    apart = away > 2 * np.median(steps) and away > LEAST_GAP * (high - low)
+    apart = away > 2 * np.median(steps) and away > LEAST_GAP * width
     return "in many cells, apart from the other values" if piled and apart else None
 
 
-def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision:
+def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Column:
     """The kind of a column that does not contain numbers."""
     if all(isinstance(cell, str | bool | np.bool_) for cell in seen) and {str(cell).lower() for cell in seen} in FLAGS:
-        return _levels(name, Kind.FLAG, column), []
+        return _levels(name, Kind.FLAG, column)
     if are_dates(seen):
         return _dates(name, column, seen)
     if not all(isinstance(cell, str | int | float | np.generic) for cell in seen):
@@ -369,7 +374,7 @@ def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Decision
         return _unused(name, Kind.IDENTIFIER, "identifier: text that differs in every row")
     if are_groups(distinct, round(n_rows * len(seen) / len(column.cells))):
         two = distinct == len({level_key(cell, Kind.FLAG) for cell in seen}) == 2
-        return _levels(name, Kind.FLAG if two else Kind.CATEGORY, column), []
+        return _levels(name, Kind.FLAG if two else Kind.CATEGORY, column)
     if are_codes(seen):
         return _unused(name, Kind.IDENTIFIER, "codes: digits with leading zeros, not amounts")
     many = f"text with {distinct:,} distinct values in {len(seen):,} rows: too many for categories"
@@ -404,11 +409,11 @@ def _order(key: str) -> tuple[float, str]:
         return math.inf, key
 
 
-def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
+def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Column:
     """Read a column as specified by the user or the model."""
     if told.kind == Kind.NUMBER:
         return _told_number(name, column, decimal, told)
-    if told.levels and not any(isinstance(level, str | bool) for level in told.levels):  # "3.0" is the level 3
+    if are_numbers(told.levels):  # "3.0" is the level 3
         values = read_numbers(column.cells, decimal).values.tolist()
         cells = [c if math.isnan(v) else v for c, v in zip(column.cells, values, strict=True)]
         column = replace(column, cells=as_cells(cells))
@@ -420,17 +425,18 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Dec
         raise InputError(f"{what} ({given}); add it to them, or list it in missing (--missing)")
     if told.fixed:
         words = some_of([repr(word) for word in sorted({str(column.cells[row]) for row in unknown})], 4)
-        return made, [f"column {name!r} has values unknown to the model ({words}): treated as missing"] * bool(unknown)
+        note = f"values unknown to the model ({words}) are treated as missing"
+        return replace(made, notes=(note,) * bool(unknown))
     if told.kind == Kind.FLAG and len(made.categories) > 2:
         has = f"this column has {len(made.categories)}"
         raise InputError(f"column {name!r}: a flag has two values, but {has}; use 'category'")
     if np.nanmin(made.values) == np.nanmax(made.values):
         only = made.categories[int(np.nanmin(made.values))]
         return _unused(name, Kind.CONSTANT, f"constant: every observed value is {only!r}")
-    return made, []
+    return made
 
 
-def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Decision:
+def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Column:
     cells = column.cells
     numbers = read_numbers(cells, decimal, told=True)
     seen = sum(cell is not None for cell in cells)
@@ -447,8 +453,8 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
         beyond = np.flatnonzero(np.abs(values) > LARGEST)
         values[beyond] = np.nan
         rows = sorted([*rows, *beyond.tolist()])
-    notes = [_words_note(name, Counter(str(cells[row]) for row in rows), rows[0] + 1)] if rows else []
-    return Column(name, Kind.NUMBER, values, affix=numbers.affix, half=numbers.half), notes
+    notes = _words_notes(Counter(str(cells[row]) for row in rows), rows)
+    return Column(name, Kind.NUMBER, values, affix=numbers.affix, half=numbers.half, notes=tuple(notes))
 
 
 def refuse_too_large(column: Column) -> None:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from fusewise.support import InputError, some_of
 
 Cells = npt.NDArray[np.object_]
+Numbered = tuple[int, list[Any]]  # the number of a line or row, and its cells
 
 #: Rows among which the header is looked for.
 MOST_LOOKED_AT = 100
@@ -74,6 +75,18 @@ def by_column(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> tuple[dic
     return written, notes
 
 
+def without_remarks(numbered: Sequence[Numbered], skip_rows: int, what: str) -> tuple[list[Numbered], list[str]]:
+    """The rows of a table with the numbers of their lines, without titles above it and remarks below; and notes."""
+    rows = [row for _, row in numbered]
+    above = 0 if skip_rows else titles_above(rows)
+    end = len(rows) - _remarks_below(numbered, len(rows[above]))
+    notes = []
+    for out, where in ((rows[:above], "above the header"), (rows[end:], "below the table")):
+        texts = [" ".join(str(cell).strip() for cell in row if not _is_blank(cell)) for row in out]
+        notes += [f"the {what} {where} were left out: {some_of(list(map(repr, texts)), 3)}"] if texts else []
+    return list(numbered[above:end]), notes
+
+
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
     """Number of rows above the header, such as a title: those with fewer than 3/4 of the cells that most have.
 
@@ -81,7 +94,7 @@ def titles_above(rows: Sequence[Sequence[Any]]) -> int:
     names are missing is not taken for a title, either: a row of numbers is no header.
     """
     rows = rows[:MOST_LOOKED_AT]
-    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
+    filled = [sum(not _is_blank(cell) for cell in row) for row in rows]
     usual = Counter(filled).most_common(1)[0][0] if filled else 0
 
     def is_header(k: int) -> bool:
@@ -94,15 +107,12 @@ def titles_above(rows: Sequence[Sequence[Any]]) -> int:
     return 0 if data or usual < 2 or above == len(rows) - 1 else above
 
 
-def remarks_below(numbered: Sequence[tuple[int, Sequence[Any]]], width: int) -> int:
-    """Number of the last rows that are remarks, such as a source: below a blank row, few cells, and no numbers.
-
-    Rows come with the numbers of their lines.
-    """
+def _remarks_below(numbered: Sequence[Numbered], width: int) -> int:
+    """Number of the last rows that are remarks, such as a source: below a blank row, few cells, and no numbers."""
     found = 0
     for k in range(len(numbered) - 1, 0, -1):
         line, row = numbered[k]
-        filled = [cell for cell in row if cell is not None and str(cell).strip() != ""]
+        filled = [cell for cell in row if not _is_blank(cell)]
         if 2 * len(filled) >= width or _numbers_in(filled):
             break
         if line > numbered[k - 1][0] + 1:
@@ -110,12 +120,8 @@ def remarks_below(numbered: Sequence[tuple[int, Sequence[Any]]], width: int) -> 
     return found
 
 
-def left_out(rows: Sequence[Sequence[Any]], what: str) -> list[str]:
-    """A note on lines that are not part of the table."""
-    texts = [
-        repr(" ".join(str(cell).strip() for cell in row if cell is not None and str(cell).strip())) for row in rows
-    ]
-    return [f"the {what} were left out: {some_of(texts, 3)}"] if texts else []
+def _is_blank(cell: Any) -> bool:
+    return cell is None or str(cell).strip() == ""
 
 
 def _numbers_in(row: Sequence[Any]) -> list[str]:

@@ -15,11 +15,10 @@ from fusewise.kernels import Floats
 from fusewise.observations import is_frame
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import grid_of_frame, read_binary, reader_of
-from fusewise.tables._cells import Unmarked, decide_decimal, own_levels, unmark
+from fusewise.tables._cells import HalfKnown, Unmarked, decide_decimal, own_levels, unmark
 from fusewise.tables._columns import (
     Column,
     ColumnSpec,
-    Decision,
     Kind,
     decide,
     level_key,
@@ -39,8 +38,7 @@ class ReadOptions:
     sheet: str | int | None = None
     sep: str | None = None
     decimal: str | None = None
-    missing: Sequence[str] = ()
-    missing_in: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column -> additional markers in it
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column -> additional markers in it
     kinds: Mapping[str, ColumnSpec] = field(default_factory=dict)
     ignore: Sequence[str] = ()
     only: Sequence[str] = ()  # columns to use; empty: all
@@ -159,8 +157,9 @@ class Reading:
     def blank_rows(self) -> npt.NDArray[np.intp]:
         """Rows of which nothing is known in the columns used."""
         blank = np.all([np.isnan(column.values) for column in self.used], axis=0)
-        if self.lower is not None and self.upper is not None:
-            blank &= ~(np.isfinite(self.lower) | np.isfinite(self.upper)).any(axis=1)
+        for bound in (self.lower, self.upper):
+            if bound is not None:
+                blank &= ~np.isfinite(bound).any(axis=1)
         return np.flatnonzero(blank)
 
     @property
@@ -168,41 +167,37 @@ class Reading:
         """The columns used as floats: numbers, or positions of levels; NaN if missing."""
         return np.column_stack([column.values for column in self.used])
 
+    @cached_property
+    def half_known(self) -> dict[str, Floats]:
+        """Those of ``error``, ``lower`` and ``upper`` that the file has."""
+        used, known = self.used, {}
+        if all(column.half is None for column in used):
+            return {}
+        halves = [column.half or HalfKnown.nothing(self.n_rows) for column in used]
+        error, lower, upper = (
+            np.column_stack([getattr(half, what) for half in halves]) for what in ("error", "lower", "upper")
+        )
+        upper[np.isnan(upper)] = np.inf
+        if error.any():
+            known["error"] = error
+        if np.isfinite(lower).any() or np.isfinite(upper).any():
+            known |= {"lower": lower, "upper": upper}
+        return known
+
     @property
     def error(self) -> Floats | None:
         """Standard errors of the entries of ``frame``, 0 where there is none; None if the file has none."""
-        errors = self._half_known("error", 0.0)
-        return None if errors is None or not errors.any() else errors
+        return self.half_known.get("error")
 
     @property
     def lower(self) -> Floats | None:
         """Lower bounds of the entries of ``frame`` that are missing, -inf where there is none; None without bounds."""
-        return self._half_known("lower", -np.inf) if self._is_bounded else None
+        return self.half_known.get("lower")
 
     @property
     def upper(self) -> Floats | None:
         """Upper bounds, like ``lower``."""
-        bounds = self._half_known("upper", np.inf) if self._is_bounded else None
-        return None if bounds is None else np.where(np.isnan(bounds), np.inf, bounds)
-
-    @property
-    def half_known(self) -> dict[str, Floats]:
-        """Those of ``error``, ``lower`` and ``upper`` that the file has."""
-        known = {"error": self.error, "lower": self.lower, "upper": self.upper}
-        return {name: each for name, each in known.items() if each is not None}
-
-    @property
-    def _is_bounded(self) -> bool:
-        halves = [column.half for column in self.used if column.half is not None]
-        return any((half.lower > -np.inf).any() or (half.upper < np.inf).any() for half in halves)
-
-    def _half_known(self, what: str, otherwise: float) -> Floats | None:
-        """An array of ``HalfKnown`` of the columns used, of the shape of the frame; None if there is none."""
-        used = self.used
-        if all(column.half is None for column in used):
-            return None
-        free = np.full(self.n_rows, otherwise)
-        return np.column_stack([free if column.half is None else getattr(column.half, what) for column in used])
+        return self.half_known.get("upper")
 
     @property
     def names(self) -> Cells:
@@ -295,12 +290,11 @@ def read_table(
     "9693.45 to 44598; 1 missing ('?')"
     """
     told = {name: as_spec(name, kind) for name, kind in (kinds or {}).items()}
-    everywhere = () if isinstance(missing, Mapping) else tuple(map(str, missing))
-    in_columns = {name: _several(markers) for name, markers in missing.items()} if isinstance(missing, Mapping) else {}
+    by_column = missing if isinstance(missing, Mapping) else {"*": missing}
+    markers = {name: _several(given) for name, given in by_column.items()}
     asked = ReadOptions(
-        sheet, sep, decimal, everywhere, in_columns, told, tuple(ignore), skip_rows=skip_rows, comment=comment,
-        below=below or {},
-    )  # fmt: skip
+        sheet, sep, decimal, markers, told, tuple(ignore), skip_rows=skip_rows, comment=comment, below=below or {}
+    )
     return read("the frame", asked, grid_of_frame("the frame", path)) if is_frame(path) else read(path, asked)
 
 
@@ -346,7 +340,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     classes = next((name for name, kind in table.told.items() if kind.kind == Kind.LABEL), asked.labels)
     labels = labels_column(cells, [name for name in free if name != names], classes)
     if names is not None:
-        kind = Kind.DATE if table.decided[names][0].kind == Kind.DATE else Kind.IDENTIFIER
+        kind = Kind.DATE if table.decided[names].kind == Kind.DATE else Kind.IDENTIFIER
         table.leave_out(names, "row names", kind)
     if labels is not None:
         how = "" if classes else ", recognised by the name of the column"
@@ -356,7 +350,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     for column in columns:
         if column.used and column.kind == Kind.NUMBER:
             refuse_too_large(column)
-    notes = grid.notes + [note for _, of in table.decided.values() for note in of]
+    notes = grid.notes + [f"column {name!r}: {note}" for name, made in table.decided.items() for note in made.notes]
     dialect = Dialect(grid.separator or ",", table.decimal)
     return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels, asked)
 
@@ -371,12 +365,12 @@ class _Decisions:
     missing: dict[str, tuple[str, ...]]  # the user's markers of missing values
     drafts: dict[str, Unmarked]
     decimal: str
-    decided: dict[str, Decision]
+    decided: dict[str, Column]
 
     @classmethod
     def of(cls, grid: Grid, asked: ReadOptions) -> _Decisions:
-        missing = {name: tuple(asked.missing) for name in grid.written}
-        for where, markers in asked.missing_in.items():
+        missing: dict[str, tuple[str, ...]] = dict.fromkeys(grid.written, ())
+        for where, markers in asked.missing.items():
             for name in find_columns(grid.written, where, "missing (--missing)"):
                 missing[name] += tuple(markers)
         told, left = specs_of(grid, asked.kinds, missing), left_out_of(grid, asked)
@@ -396,40 +390,43 @@ class _Decisions:
                 made.leave_out(name, why)
         return made
 
-    def _decide(self, name: str, draft: Unmarked) -> Decision:
+    def _decide(self, name: str, draft: Unmarked) -> Column:
         told = None if name in self.left else self.told.get(name)
-        column, notes = decide(name, draft, self.decimal, told, self.grid.sample_of)
-        return replace(column, missing=(*column.missing, *self.missing[name])), notes
+        column = decide(name, draft, self.decimal, told, self.grid.sample_of)
+        return replace(column, missing=(*column.missing, *self.missing[name]))
 
     def leave_out(self, name: str, why: str, kind: Kind | None = None) -> None:
         """Mark a column as not used, for the given reason."""
-        column, _ = self.decided[name]
-        self.decided[name] = replace(column, used=False, why=why, kind=kind or column.kind), []
+        column = self.decided[name]
+        self.decided[name] = replace(column, used=False, why=why, kind=kind or column.kind, notes=())
 
     def bound(self, limits: Mapping[str, float | None]) -> None:
         """Bound the missing entries of some columns; note those that are below a limit that nobody says."""
         for asked, limit in limits.items():
             found = find_columns(self.grid.written, asked, "below (--below)")
-            numbers = [name for name in found if self.decided[name][0].kind == Kind.NUMBER]
+            numbers = [name for name in found if self.decided[name].kind == Kind.NUMBER]
             if not numbers:
-                kind = self.decided[found[0]][0].kind
+                kind = self.decided[found[0]].kind
                 raise InputError(f"below (--below): column {found[0]!r} is read as {kind}; only numbers have a limit")
-            for name in numbers:
-                column, notes = self.decided[name]
-                self.decided[name] = column.below(limit), notes
-        for name, (column, notes) in self.decided.items():
+            self.decided |= {name: self.decided[name].below(limit) for name in numbers}
+        for name, column in self.decided.items():
             unknown = 0 if column.half is None else int(np.isnan(column.half.upper).sum())
             if column.used and unknown:
-                notes.append(
-                    f"column {name!r}: {counted(unknown, 'value is', 'values are')} below "
-                    "a limit that the file does not say, and counted as missing; if you know it, say so with "
-                    f"below={{{name!r}: 0.05}} (--below '{name}=0.05', or --below '{name}' for the smallest value)"
+                note = (
+                    f"{counted(unknown, 'value is', 'values are')} below a limit that the file does not say, and "
+                    f"counted as missing; if you know it, say so with below={{{name!r}: 0.05}} (--below '{name}=0.05', "
+                    f"or --below '{name}' for the smallest value)"
                 )
+                self.decided[name] = replace(column, notes=(*column.notes, note))
 
     def _put_levels_back(self) -> None:
         """Decide again on text columns in which a marker is a category."""
         everywhere = {word for draft in self.drafts.values() for word in draft.markers}
-        valued = {name for name, (column, _) in self.decided.items() if _has_values(column)}
+        valued = {  # not made of text: numbers (also as levels), dates, yes and no
+            name
+            for name, column in self.decided.items()
+            if column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or column.has_numbers
+        }
         in_values = {word for name in valued for word in self.drafts[name].markers}
         settled = {name for name, kind in self.told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}
         for name in self.decided:
@@ -438,17 +435,17 @@ class _Decisions:
             if not levels:
                 continue
             again = unmark(self.grid.written[name], self.missing[name], levels)
-            column, notes = self._decide(name, again)
+            column = self._decide(name, again)
             if column.used:
                 words = some_of([f"{word!r} ({counted(self.drafts[name].markers[word], 'cell')})" for word in levels])
                 advice = f"if it means a missing value, list it in missing (--missing '{name}={levels[0]}')"
-                notes.append(f"column {name!r}: {words} was kept as a category; {advice}")
-                self.drafts[name], self.decided[name] = again, (column, notes)
+                note = f"{words} was kept as a category; {advice}"
+                self.drafts[name], self.decided[name] = again, replace(column, notes=(*column.notes, note))
 
     def with_dates(self) -> tuple[tuple[Column, ...], dict[str, Cells]]:
         """All columns, those of dates followed by their features, and the cells of these."""
         columns, cells = [], {}
-        for column, _ in self.decided.values():
+        for column in self.decided.values():
             columns.append(column)
             if column.kind != Kind.DATE or not column.used:
                 continue
@@ -456,12 +453,7 @@ class _Decisions:
                 cells[name] = feature(name, column.values)
                 months = tuple(month for month in MONTHS if month in set(cells[name]))
                 spec = ColumnSpec(Kind.ORDERED, months) if months else ColumnSpec(Kind.NUMBER)
-                made, _ = decide(name, Unmarked(cells[name]), ".", spec)
+                made = decide(name, Unmarked(cells[name]), ".", spec)
                 made = replace(made, day_first=column.day_first, why=f"{made.why}; of {column.name!r}")
                 columns.append(replace(made, used=False, why=self.left[name]) if name in self.left else made)
         return tuple(columns), cells
-
-
-def _has_values(column: Column) -> bool:
-    """Whether a column is not made of text: numbers (also as levels), dates, yes and no."""
-    return column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or column.has_numbers

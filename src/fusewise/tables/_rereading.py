@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +12,10 @@ import numpy as np
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
 from fusewise.tables._cells import marker_of, read_numbers, unit_of, unmark
-from fusewise.tables._codes import OTHER, ColumnCode
-from fusewise.tables._columns import FLAGS, Column, ColumnSpec, Kind, level_key, refuse_too_large
+from fusewise.tables._columns import FLAGS, Column, ColumnSpec, Kind, are_numbers, level_key, refuse_too_large
 from fusewise.tables._dates import with_features
-from fusewise.tables._encoder import FrameEncoder
-from fusewise.tables._grid import Cells, Grid, joined, refuse_other_columns
+from fusewise.tables._encoder import OTHER, ColumnCode, FrameEncoder
+from fusewise.tables._grid import Grid, as_cells, joined, refuse_other_columns
 from fusewise.tables._reading import Reading, ReadOptions, read, read_file, read_grid
 from fusewise.tables._recognition import row_names
 from fusewise.tables._sources import format_of
@@ -60,16 +58,107 @@ def read_sample(path: Path, files: Sequence[Path], grids: Sequence[Grid], asked:
     return read(path, asked, replace(grid, sample_of=n_rows))
 
 
+@dataclass(frozen=True)
+class Known:
+    """A column as it was read before, in the fit of a model or in a sample of a table in parts.
+
+    Attributes
+    ----------
+    name, kind, levels, missing, day_first, limit, limits_missing : those of its ``Column``.
+    is_open : whether further levels are levels, too.
+    unit : of numbers; None: unknown.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Any, ...] = ()
+    is_open: bool = False
+    missing: Sequence[str] = ()
+    unit: str | None = None
+    day_first: bool = False
+    limit: float | None = None
+    limits_missing: bool = False
+
+    @classmethod
+    def of(cls, column: Column) -> Known:
+        """A column of a sample: other rows may have further levels, unless they are yes and no, or ordered words."""
+        is_open = not column.is_boolean and (column.kind != Kind.ORDERED or column.has_numbers)
+        return cls(
+            column.name, column.kind, column.categories, is_open, column.missing, unit_of(column.affix),
+            column.day_first, column.limit, column.limits_missing,
+        )  # fmt: skip
+
+    def spec(self, cells: Iterable[Any], decimal: str, on_error: Literal["raise", "missing"]) -> ColumnSpec:
+        """How to read the column where it has these cells."""
+        levels, cells = self.levels, list(cells)
+        if levels and all(isinstance(level, bool) for level in levels):  # of a frame: a file may say yes and no
+            words = {str(cell).strip().lower() for cell in cells}
+            levels = tuple(sorted(next((pair for pair in FLAGS if pair & words), FLAGS[0])))
+        elif self.is_open and are_numbers(levels):
+            values = read_numbers(unmark(as_cells(cells), self.missing).cells, decimal).values
+            new = {*values[~np.isnan(values)].tolist()} - {*levels}
+            levels = tuple(sorted((*levels, *(int(value) if value.is_integer() else value for value in new))))
+        elif self.is_open:
+            known = {level_key(level) for level in levels}
+            words = {level_key(cell).strip() for cell in cells if cell is not None}
+            levels += tuple(sorted(word for word in words - known if marker_of(word) is None))
+        return ColumnSpec(self.kind, levels, fixed=True, on_error=on_error, missing=tuple(self.missing))
+
+
+def read_as_known(
+    known: Sequence[Known], path: str | Path, grid: Grid, asked: ReadOptions, on_error: Literal["raise", "missing"]
+) -> Reading:
+    """A table with its columns as they are known and in that order, and with notes on what did not match.
+
+    Columns that are not in the table count as missing; `on_error` is for cells that are not numbers among numbers.
+    """
+    days = {column.name: column.day_first for column in known}
+    grid = replace(grid, levels={}, written=with_features(grid.written, days))
+    told = {
+        column.name: column.spec(grid.written[column.name], asked.decimal or ".", on_error)
+        for column in known
+        if column.name in grid.written
+    }
+    if not told:
+        raise InputError(f"{str(path)!r} has none of the model's columns: {some_of([repr(c.name) for c in known])}")
+    # Other columns must not influence how numbers are read.
+    table = read(path, replace(asked, kinds=told, only=list(told), names=False, labels=False), grid)
+    read_here = {column.name: column for column in table.columns}
+    columns, absent = [], []
+    for before in known:
+        if before.name not in told:
+            absent.append(f"column {before.name!r} is not in the table: treated as missing")
+            columns.append(Column(before.name, before.kind, np.full(table.n_rows, np.nan), before.levels))
+            continue
+        column = read_here[before.name]
+        _refuse_other_units(before, column)
+        bounded = before.limit is not None and column.limit is None
+        columns.append(column.below(before.limit, before.limits_missing) if bounded else column)
+    others = [column for column in table.columns if column.name not in told]
+    return replace(table, columns=(*columns, *others), notes=absent + table.notes)
+
+
+def _refuse_other_units(known: Known, column: Column) -> None:
+    """Raise ``InputError`` if the unit differs from before; numbers without a unit match any unit except percent."""
+    unit = unit_of(column.affix)
+    if known.unit is None or unit == known.unit or np.isnan(column.values).all():
+        return
+    if "%" in (unit, known.unit) or (unit and known.unit):
+        now, then = (f"numbers in {unit}" if unit else "numbers without a unit" for unit in (unit, known.unit))
+        raise InputError(
+            f"column {column.name!r} contains {now}, but contained {then} when the model was fitted: convert them"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class PartReader:
     """Reads a part of a table: "rows", and of entries known in part "error", "lower" and "upper", those that it has.
 
-    Each is a frame of the columns that are used. In "rows", numbers are float64, categories objects (text), ordered
-    ones an ordered ``category``, flags ``boolean``. The index has the names of the rows, or their numbers in the part
-    from 1.
+    Each is a frame of the columns that are used, those of the rows as in ``Reading.frame``. The index has the names of
+    the rows, or their numbers in the part from 1.
     """
 
-    columns: tuple[Column, ...]  # as in a sample of the rows, without these
+    known: tuple[Known, ...]
     first: str  # a part
     header: tuple[str, ...]  # the columns that every part has
     asked: ReadOptions  # with the separators of the sample
@@ -78,158 +167,72 @@ class PartReader:
     @classmethod
     def like(cls, sample: Reading, first: Path, asked: ReadOptions) -> PartReader:
         """Read every part as a sample of the rows was read."""
-        columns = tuple(replace(column, values=np.empty(0), half=None) for column in sample.used)
         dialect = sample.dialect
         same = replace(asked, sep=asked.sep or dialect.separator, decimal=dialect.decimal)
         same = replace(same, only=(), ignore=(), kinds={}, below={})
-        return cls(columns, str(first), tuple(sample.written), same, sample.names_column)
+        known = tuple(map(Known.of, sample.used))
+        return cls(known, str(first), tuple(sample.written), same, sample.names_column)
 
     def __call__(self, file: Path) -> dict[str, Any]:
         """The frames of a part; ``InputError`` names the part, the column and the row that do not fit."""
+        numbers: dict[str, Any] = {}
         if format_of(file) == "Parquet":
-            return self._from_parquet(file)
-        grid = read_file(file, self.asked)
-        refuse_other_columns(str(file), list(grid.written), self.first, list(self.header))
-        return self._framed(*self._read(file, grid, self.columns), self._index(grid.written, grid.n_rows))
+            frame = frame_of_parquet(file)
+            for column in self.known:  # numbers that cannot be markers stay numbers: other cells are read one by one
+                cells = frame.get(column.name)  # None: a feature of dates
+                plain = column.kind == Kind.NUMBER and not column.missing and column.limit is None
+                if plain and cells is not None and cells.dtype.kind in "iuf":
+                    numbers[column.name] = cells.to_numpy(float, na_value=np.nan)
+            grid = grid_of_frame(str(file), frame.drop(columns=list(numbers)))
+        else:
+            grid = read_file(file, self.asked)
+        refuse_other_columns(str(file), [*grid.written, *numbers], self.first, list(self.header))
+        try:
+            return self._frames(file, grid, numbers)
+        except InputError as error:
+            raise InputError(f"{str(file)!r}: {error}") from error
 
     @property
     def header_frame(self) -> Any:
         """The rows of a part without any."""
-        return self._framed({}, {}, self._index({name: np.empty(0, object) for name in self.header}, 0))["rows"]
+        return self._frames(Path(), Grid({name: np.empty(0, object) for name in self.header}), {})["rows"]
 
-    def _from_parquet(self, file: Path) -> dict[str, Any]:
-        """Numbers stay numbers; cells of other columns, and numbers that may be markers, are read one by one."""
-        frame = frame_of_parquet(file)
-        refuse_other_columns(str(file), list(frame.columns), self.first, list(self.header))
-        fast, others = {}, []
-        for column in self.columns:
-            cells = frame.get(column.name)  # None: a feature of dates
-            plain = column.kind == Kind.NUMBER and not column.missing and column.limit is None
-            if plain and cells is not None and cells.dtype.kind in "iuf":
-                fast[column.name] = cells.to_numpy(float, na_value=np.nan)
-                with _in_part(file):
-                    refuse_too_large(replace(column, values=fast[column.name]))
-            else:
-                others.append(column)
-        grid = grid_of_frame(str(file), frame.drop(columns=list(fast)))
-        read, half = self._read(file, grid, others) if others and len(frame) else ({}, {})
-        return self._framed(fast | read, half, self._index(grid.written, len(frame)))
-
-    def _read(self, file: Path, grid: Grid, columns: Sequence[Column]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The entries of columns, as their kinds say; and the error, lower and upper of those known in part."""
-        if not grid.n_rows:
-            return {}, {}
-        grid = replace(grid, levels={}, written=with_features(grid.written, {c.name: c.day_first for c in columns}))
-        decimal = self.asked.decimal or "."
-        told = {column.name: _as_sampled(column, grid.written[column.name], decimal) for column in columns}
-        asked = replace(self.asked, kinds=told, only=list(told), names=False, labels=False, sep=None)
-        with _in_part(file):
-            found = read(file, asked, grid)
-            made = {column.name: column for column in found.columns if column.name in told}
-            entries = {c.name: _entries(c, made[c.name], found.cells[c.name]) for c in columns}
-        limits = {column.name: (column.limit, column.limits_missing) for column in columns if column.limit is not None}
-        known = [column.below(*limits[name]) if name in limits else column for name, column in made.items()]
-        half = replace(found, columns=tuple(known)).half_known
-        return entries, {what: dict(zip(made, each.T, strict=True)) for what, each in half.items()}
-
-    def _index(self, cells: Mapping[str, Cells], n_rows: int) -> Any:
+    def _frames(self, file: Path, grid: Grid, numbers: dict[str, Any]) -> dict[str, Any]:
+        """The frames of cells, and of columns that are numbers already."""
         import pandas as pd
 
-        if self.names is None:
-            return pd.RangeIndex(1, n_rows + 1, name=ROW)
-        names = row_names(dict(cells), self.names, n_rows)
-        return pd.Index([str(name) for name in names], name=self.names, dtype=object)
-
-    def _framed(self, entries: Mapping[str, Any], half: Mapping[str, Any], index: Any) -> dict[str, Any]:
-        import pandas as pd
-
-        made = {}
-        for column in self.columns:
-            values = entries.get(column.name, [])
-            dtype: Any = "boolean" if column.is_boolean else float if column.kind == Kind.NUMBER else object
-            if column.kind == Kind.ORDERED:
-                known = [level_key(level) for level in column.categories]
-                new = {value for value in values if value is not None} - set(known)
-                dtype = pd.CategoricalDtype(sorted([*known, *new], key=float) if new else known, ordered=True)
-            made[column.name] = pd.Series(values, index=index, dtype=dtype)
-        frames = {"rows": pd.DataFrame(made, index=index)}
-        for what, known in half.items():
-            nothing = 0.0 if what == "error" else np.nan
-            frames[what] = pd.DataFrame({name: known.get(name, nothing) for name in made}, index=index)
-        return frames
+        for name, values in numbers.items():
+            refuse_too_large(Column(name, Kind.NUMBER, values))
+        n_rows = grid.n_rows if grid.written else len(next(iter(numbers.values())))
+        index: Any = pd.RangeIndex(1, n_rows + 1, name=ROW)
+        if self.names is not None:
+            of_rows = row_names(grid.written, self.names, n_rows)
+            index = pd.Index([str(name) for name in of_rows], name=self.names, dtype=object)
+        known, half_known = [column for column in self.known if column.name not in numbers], {}
+        made = pd.DataFrame(numbers, index=pd.RangeIndex(n_rows))
+        if known:
+            table = read_as_known(known, file, grid, self.asked, "raise")
+            _refuse_other_levels(table)
+            made, half_known = made.join(table.frame), table.half_known
+        frames = {"rows": made[[column.name for column in self.known]]}
+        for what, values in half_known.items():
+            partly = pd.DataFrame(values, columns=[column.name for column in known])
+            frames[what] = partly.reindex(columns=frames["rows"].columns, fill_value=0.0 if what == "error" else np.nan)
+        return {what: frame.set_axis(index) for what, frame in frames.items()}
 
 
-def _as_sampled(column: Column, cells: Cells, decimal: str) -> ColumnSpec:
-    """How to read a column in a part: with the levels of the sample, and those of a category or scale that are new."""
-    levels = column.categories
-    open_ended = column.kind == Kind.CATEGORY or (column.kind == Kind.FLAG and not column.is_boolean)
-    if column.has_numbers and (open_ended or column.kind == Kind.ORDERED):
-        values = read_numbers(unmark(cells, column.missing).cells, decimal).values
-        new = sorted({*values[~np.isnan(values)].tolist()} - {*levels})
-        levels = tuple(sorted((*levels, *(int(value) if value.is_integer() else value for value in new))))
-    elif open_ended:
-        known = {level_key(level) for level in levels}
-        words = {level_key(cell).strip() for cell in cells if cell is not None}
-        levels += tuple(sorted(word for word in words - known if marker_of(word) is None))
-    return ColumnSpec(column.kind, levels, fixed=True, on_error="raise", missing=column.missing)
-
-
-@contextmanager
-def _in_part(file: Path) -> Iterator[None]:
-    """Name the part in an error."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{str(file)!r}: {error}") from error
-
-
-def _entries(column: Column, made: Column, cells: Cells) -> Any:
-    """The entries of a column of a part: numbers, flags, or the levels as text."""
-    if column.kind == Kind.NUMBER:
-        if made.affix != column.affix and any(made.affix) and not np.isnan(made.values).all():
-            here, elsewhere = "".join(made.affix), "".join(column.affix)
-            what = f"numbers such as {here!r} beside them, in other parts {elsewhere!r}"
-            raise InputError(f"column {column.name!r} has {what}: convert them to one unit")
-        return made.values
-    unknown = np.flatnonzero(np.isnan(made.values) & np.array([cell is not None for cell in cells]))
-    if len(unknown):
-        levels = some_of([repr(level) for level in column.categories], 6)
-        raise InputError(
-            f"column {column.name!r}, row {unknown[0] + 1}: {cells[unknown[0]]!r} is not one of the values in a sample "
-            f"of the parts ({levels}): specify the column with --category or --ordered, or list it in --missing"
-        )
-    if column.is_boolean:
-        return made.entries
-    return [None if entry is None else level_key(entry) for entry in made.entries]
-
-
-@dataclass(frozen=True)
-class Known:
-    """A column as it was when the model was fitted; `missing` are additional markers."""
-
-    code: ColumnCode
-    missing: Sequence[str] = ()
-    unit: str | None = None  # None: unknown
-    day_first: bool = False
-    limit: float | None = None
-    limits_missing: bool = False
-
-    @property
-    def name(self) -> str:
-        """Name of the column."""
-        return self.code.name
-
-    def told(self, cells: Iterable[Any], on_error: Literal["raise", "missing"]) -> ColumnSpec:
-        """How to read the column in a new table, where it has these cells."""
-        levels = tuple(level for level in self.code.spelling if level != OTHER)
-        if self.code.levels == (False, True) and not self.code.words:  # of a frame: a file may say yes and no
-            words = {str(cell).strip().lower() for cell in cells}
-            levels = tuple(sorted(next((pair for pair in FLAGS if pair & words), FLAGS[0])))
-        if self.code.levels[-1:] == (OTHER,):
-            known = {level_key(level) for level in levels}
-            given = {level_key(cell).strip() for cell in cells if cell is not None}
-            levels += tuple(sorted(word for word in given - known if marker_of(word) is None))
-        return ColumnSpec(Kind(self.code.kind), levels, fixed=True, on_error=on_error, missing=tuple(self.missing))
+def _refuse_other_levels(table: Reading) -> None:
+    """Raise ``InputError`` for the first cell that is not one of the levels of its column."""
+    for column in table.used:
+        cells = table.cells[column.name]
+        unknown = np.flatnonzero(np.isnan(column.values) & np.array([cell is not None for cell in cells], dtype=bool))
+        if column.kind != Kind.NUMBER and len(unknown):
+            levels = some_of([repr(level) for level in column.categories], 6)
+            raise InputError(
+                f"column {column.name!r}, row {unknown[0] + 1}: {cells[unknown[0]]!r} is not one of the values in a "
+                f"sample of the parts ({levels}): specify the column with --category or --ordered, or list it in "
+                "--missing"
+            )
 
 
 def as_extra(table: Reading) -> dict[str, Any]:
@@ -278,54 +281,20 @@ def recode(
     numbers in a numeric column.
     """
     grid = read_grid(path, asked) if grid is None else grid
-    known = _known(model, extra, path, grid, asked)
-    grid = replace(grid, written=with_features(grid.written, {column.name: column.day_first for column in known}))
-    here = [column for column in known if column.name in grid.written]
-    if not here:
-        shown = some_of([repr(column.name) for column in known])
-        raise InputError(f"{str(path)!r} has none of the model's columns: {shown}")
-    told = {column.name: column.told(grid.written[column.name], on_error) for column in here}
-    # Other columns must not influence how numbers are read.
-    table = read(path, replace(asked, kinds=told, only=list(told), names=False, labels=False), grid)
-    read_here = {column.name: column for column in table.columns if column.name in told}
-    columns, absent = [], []
-    for column in known:
-        made = read_here.get(column.name)
-        if made is None:
-            absent.append(f"column {column.name!r} is not in the table: treated as missing")
-            made = Column(column.name, Kind(column.code.kind), np.full(table.n_rows, np.nan), column.code.spelling)
-        _refuse_other_units(column, made)
-        bounded = column.limit is not None and made.limit is None
-        columns.append(made.below(column.limit, column.limits_missing) if bounded else made)
-    others = [column for column in table.columns if column.name not in told]
-    return replace(table, columns=(*columns, *others), notes=absent + table.notes)
-
-
-def _refuse_other_units(known: Known, column: Column) -> None:
-    """Raise ``InputError`` if the unit differs from the fit; numbers without a unit match any unit except percent."""
-    unit = unit_of(column.affix)
-    if known.unit is None or unit == known.unit or np.isnan(column.values).all():
-        return
-    if "%" in (unit, known.unit) or (unit and known.unit):
-        now, then = (f"numbers in {unit}" if unit else "numbers without a unit" for unit in (unit, known.unit))
-        raise InputError(
-            f"column {column.name!r} contains {now}, but contained {then} when the model was fitted: convert them"
-        )
-
-
-def _known(model: Any, extra: dict[str, Any], path: str | Path, grid: Grid, asked: ReadOptions) -> list[Known]:
     encoder: FrameEncoder | None = getattr(model, "encoder_", None)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = _in_order(model, path, grid, asked, numbers_only=encoder is None)
-    codes = [ColumnCode(str(name), "number") for name in names]
-    if encoder is not None:
-        codes = [replace(code, name=str(name)) for code, name in zip(encoder.columns, names, strict=True)]
+    codes = [ColumnCode("", "number")] * len(names) if encoder is None else encoder.columns
     try:
-        read_as = {c["name"]: [c[what] for what in READ_AS] for c in extra.get("reading", ())}
+        read_before = {c["name"]: {what: c[what] for what in READ_AS} for c in extra.get("reading", ())}
     except (TypeError, KeyError) as error:
         raise InputError(f"the model's columns cannot be read: {error}") from error
-    return [Known(code, *read_as.get(code.name, ())) for code in codes]
+    known = []
+    for name, code in zip(map(str, names), codes, strict=True):
+        levels = tuple(level for level in code.spelling if level != OTHER)
+        known.append(Known(name, Kind(code.kind), levels, OTHER in code.levels, **read_before.get(name, {})))
+    return read_as_known(known, path, grid, asked, on_error)
 
 
 def _in_order(model: Any, path: str | Path, grid: Grid, asked: ReadOptions, *, numbers_only: bool) -> list[str]:

@@ -177,7 +177,12 @@ def parts_of(path: str | Path) -> list[Path]:
         files = sorted((Path(file) for file in glob.glob(text, recursive=True) if Path(file).is_file()), key=_order)
         if not files:
             raise InputError(f"no file matches {text!r}")
-    _refuse_mixtures(files)
+    first = {format_of(file): file for file in reversed(files)}
+    if None in first:
+        raise InputError(f"{str(first[None])!r} cannot be a part of a table: parts are Parquet or CSV files")
+    if len(first) > 1:
+        shown = " and ".join(sorted(repr(str(file)) for file in first.values()))
+        raise InputError(f"the parts {shown} have different formats: use one of them")
     return files
 
 
@@ -192,12 +197,3 @@ def format_of(file: Path) -> str | None:
 def _order(file: Path) -> list[Any]:
     """Key that sorts numbers in names by their value."""
     return [(int(word), "") if word.isdecimal() else (-1, word) for word in re.split(r"(\d+)", str(file))]
-
-
-def _refuse_mixtures(files: list[Path]) -> None:
-    first = {format_of(file): file for file in reversed(files)}
-    if None in first:
-        raise InputError(f"{str(first[None])!r} cannot be a part of a table: parts are Parquet or CSV files")
-    if len(first) > 1:
-        shown = " and ".join(sorted(repr(str(file)) for file in first.values()))
-        raise InputError(f"the parts {shown} have different formats: use one of them")

@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 from fusewise.support import InputError, counted
-from fusewise.tables._grid import READABLE, Grid, by_column, left_out, remarks_below, titles_above
+from fusewise.tables._grid import READABLE, Grid, Numbered, by_column, titles_above, without_remarks
 from fusewise.tables._sources import Source
 
 SEPARATORS = ",;\t|"
@@ -22,8 +22,6 @@ SAMPLE, LEAST_ALIKE = 50, 0.5
 LONGEST_START = 10_000
 
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")
-
-Numbered = Sequence[tuple[int, list[str]]]
 
 #: Byte-order marks and the encodings they indicate, longest first.
 MARKS = (
@@ -52,14 +50,17 @@ def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, commen
         separator = {"tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}.get(sep.lower(), sep)
         if len(separator) != 1 or separator in '"\r\n':
             raise InputError(f"sep (--sep) {sep!r}: expected one character, such as ',', ';', '|' or 'tab'")
-    numbered = _numbered_records(source.name, text, separator)
-    above = 0 if skip_rows else titles_above([row for _, row in numbered])
-    end = len(numbered) - remarks_below(numbered, len(numbered[above][1]))
-    remarks += left_out([row for _, row in numbered[:above]], "lines above the header")
-    remarks += left_out([row for _, row in numbered[end:]], "lines below the table")
-    header, rows, more = _split(source.name, numbered[above:end], separator)
-    written, renamed = by_column(header, rows)
-    return Grid(written, separator, notes=[*notes, *remarks, *more, *renamed])
+    numbered, beside = without_remarks(_numbered_records(source.name, text, separator), skip_rows, "lines")
+    header, body, more = _header(numbered)
+    for line, row in body:
+        if len(row) != len(header):
+            raise InputError(
+                f"{source.name!r}, line {line}: {counted(len(row), 'field')}, but the header has {len(header)} "
+                f"(separator {separator!r}); put the field in quotes, set sep (--sep), or leave out lines above the "
+                "header (--skip-rows) or comments (--comment)"
+            )
+    written, renamed = by_column(header, [row for _, row in body])
+    return Grid(written, separator, notes=[*notes, *remarks, *beside, *more, *renamed])
 
 
 def _blanked(text: str, which: set[int]) -> str:
@@ -105,7 +106,7 @@ def _is_number(field: str) -> bool:
 def decode(source: Source) -> tuple[str, list[str]]:
     """The text of a file, and notes on its encoding."""
     data, notes = source.data, []
-    encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), None) or _without_mark(data)
+    encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -127,16 +128,6 @@ def decode(source: Source) -> tuple[str, list[str]]:
 
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
-
-
-def _without_mark(data: bytes) -> str:
-    """The encoding of text without a byte-order mark: UTF-16 if every other byte is zero at the start, else UTF-8."""
-    head = data[:400]
-    pairs = len(head) // 2
-    zeros = [head[k::2].count(0) for k in (0, 1)]
-    if pairs >= 4 and max(zeros) >= 0.9 * pairs and min(zeros) == 0:
-        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-    return "utf-8-sig"
 
 
 def _separator(source: Source, text: str) -> str:
@@ -216,7 +207,7 @@ def _aligned(text: str) -> list[list[str]] | None:
     return rows if len(starts) > 1 else None
 
 
-def _numbered_records(source: str, text: str, separator: str) -> Numbered:
+def _numbered_records(source: str, text: str, separator: str) -> list[Numbered]:
     try:
         numbered = [(line, row) for line, row in _records(text, separator) if row]
     except _NotRecords as error:
@@ -227,20 +218,7 @@ def _numbered_records(source: str, text: str, separator: str) -> Numbered:
     return numbered
 
 
-def _split(source: str, numbered: Numbered, separator: str) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, rows and notes; every row must have as many fields as the header."""
-    header, body, notes = _header(numbered)
-    for line, row in body:
-        if len(row) != len(header):
-            raise InputError(
-                f"{source!r}, line {line}: {counted(len(row), 'field')}, but the header has {len(header)} "
-                f"(separator {separator!r}); put the field in quotes, set sep (--sep), or leave out lines above the "
-                "header (--skip-rows) or comments (--comment)"
-            )
-    return header, [row for _, row in body], notes
-
-
-def _header(numbered: Numbered) -> tuple[list[str], Numbered, list[str]]:
+def _header(numbered: list[Numbered]) -> tuple[list[str], list[Numbered], list[str]]:
     """Column names, the rows below them, and notes."""
     header, body = [name.strip() for name in numbered[0][1]], numbered[1:]
     if body and all(len(row) == len(header) + 1 for _, row in body):

@@ -1,3 +1,7 @@
+"""Files written whole, plain JSON, and words of messages."""
+
+from __future__ import annotations
+
 import json
 import subprocess
 import sys
@@ -5,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from fusewise.support import finite_json, written_together, written_whole
+from fusewise.support import counted, finite_json, readable, readable_apart, some_of, written_together, written_whole
 
 #: Two files replace old ones and one is new, in two folders; the process dies before its n-th change of a folder.
 KILLED = """
@@ -95,3 +99,43 @@ def test_a_file_written_by_another_run_meanwhile_is_not_replaced(tmp_path):
 def test_json_is_finite_and_plain():
     data = {"a": [np.float64(1.5), np.nan, np.inf], 2: np.int64(3), "b": (True, None, "x"), "c": complex(1, 2)}
     assert json.loads(finite_json(data)) == {"a": [1.5, None, None], "2": 3, "b": [True, None, "x"], "c": "(1+2j)"}
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1_000_000, "1,000,000 rows"), (-1, "-1 rows")]
+)
+def test_counted(n, said):
+    assert counted(n, "row") == said
+
+
+def test_irregular_plurals_are_given():
+    assert [counted(n, "entry", "entries") for n in (1, 2)] == ["1 entry", "2 entries"]
+
+
+def test_some_of():
+    assert some_of(["a", "b"]) == "a, b"
+    assert some_of(list("abcdefgh")) == "a, b, c, d, e, f, g, h"
+    assert some_of(range(5), most=3) == "0, 1, 2 and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.012345, "0.0123"), (12.345, "12.3"), (1234.5, "1234"), (1995, "1995"), (12345, "12,345"), (9999.9, "10,000"),
+     (-3.0, "−3"), (1e9, "1e+09"), (float("nan"), "–")],
+)  # fmt: skip
+def test_readable(value, said):
+    assert readable(value) == said
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1.0, 2.0, 2.0], ["1", "2", "2"]),
+        ([50.7313, 50.7399, 0.5], ["50.73", "50.74", "0.5"]),
+        ([2633.7, 2634.2, 12.0], ["2633.7", "2634.2", "12"]),
+        ([float("nan"), 3.0, float("nan")], ["–", "3", "–"]),
+        ([], []),
+    ],
+)
+def test_different_numbers_read_differently(values, said):
+    assert readable_apart(values) == said

@@ -1,0 +1,296 @@
+"""``fusewise path``, ``guarantee`` and ``plan``: the paper's algorithm along lam, and its theory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.table import Table as Grid
+from rich.text import Text
+
+from fusewise import PenalizedFusion
+from fusewise.cli._exits import naming_options
+from fusewise.cli._fit import fitting, read_rows, unmet_notes
+from fusewise.cli._models import label_table
+from fusewise.cli._output import BAR, Result, facts, headed, staged, write_csv
+from fusewise.fusion import (
+    FIDELITIES,
+    PENALTIES,
+    Ball,
+    Box,
+    Fidelity,
+    FusionPath,
+    Penalty,
+    Solution,
+    as_fidelity,
+    as_penalty,
+)
+from fusewise.kernels import Labels
+from fusewise.progress import Progress
+from fusewise.support import InputError, counted, readable_apart
+from fusewise.tables import (
+    Cells,
+    FrameEncoder,
+    Reading,
+    ReadOptions,
+    files_of,
+    find_column,
+    in_dialect,
+    is_called_class,
+    read,
+    read_grid,
+)
+from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
+
+#: Maximum number of cluster sizes listed per line.
+MOST_SIZES = 8
+LEGEND = "lam: strength of the fusion penalty; stays: number of steps over which the partition stays the same"
+
+
+def paper_model(n_clusters: int | None, penalty: str, sigma: float | None, lam: float | None, fidelity: str,
+                epsilon: float | None, rank: str, neighbors: str, max_iter: int, seed: int | None
+                ) -> PenalizedFusion:  # fmt: skip
+    """Check all options and build the estimator; `epsilon` is the width of the box or the radius of the ball."""
+    if n_clusters is not None and n_clusters < 1:
+        raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
+    return PenalizedFusion(
+        "auto" if lam is None else _non_negative("--lam", lam),
+        penalty=_penalty(penalty, sigma),
+        fidelity=_fidelity(fidelity, epsilon),
+        rank=_count("--rank", rank),
+        n_neighbors=_count("--neighbors", neighbors),
+        n_clusters=n_clusters,
+        max_iter=max_iter,
+        random_state=seed,
+    )
+
+
+def _non_negative(option: str, value: float) -> float:
+    if not 0 <= value < np.inf:
+        raise InputError(f"{option} must be a non-negative number, got {value:g}")
+    return value
+
+
+def _penalty(name: str, sigma: float | None) -> Penalty:
+    known = [name for name, kind in PENALTIES.items() if kind.has_weight]
+    if name.lower() not in known:
+        raise InputError(f"unknown --penalty {name!r}: use one of {', '.join(known)}")
+    penalty = as_penalty(name)
+    if sigma is None:
+        return penalty
+    if not hasattr(penalty, "sigma"):
+        raise InputError(f"--sigma cannot be used with --penalty {name}, which has no scale")
+    with naming_options({"sigma": "--sigma"}):
+        return penalty.replace(sigma=sigma)
+
+
+def _fidelity(name: str, epsilon: float | None) -> Fidelity:
+    if name.lower() not in FIDELITIES:
+        raise InputError(f"unknown --fidelity {name!r}: use one of {', '.join(FIDELITIES)}")
+    fidelity = as_fidelity(name)
+    if epsilon is None:
+        return fidelity
+    if not isinstance(fidelity, Box | Ball):
+        raise InputError(f"--epsilon can only be used with --fidelity box or ball, not {name!r}")
+    return type(fidelity)(_non_negative("--epsilon", epsilon))
+
+
+def _count(option: str, value: str) -> int | str | None:
+    """Convert an option to a positive number, "auto", or None for "none"."""
+    word = value.lower()
+    if word in ("auto", "none"):
+        return None if word == "none" else word
+    if not (value.isdecimal() and int(value) > 0):
+        raise InputError(f"{option} must be a positive whole number, 'none' or 'auto', got {value!r}")
+    return int(value)
+
+
+def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | None, partition: Path | None,
+             force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> Result:  # fmt: skip
+    """Read a table, fuse its rows along a path, and write the path and, if asked for, a picture and the labels."""
+    table = read_rows(path, model.n_clusters, asked, tell)
+    encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
+    files = [file for file in (out, picture, partition) if file is not None]
+    with staged(files, force=force, sources=files_of(path)) as places:
+        with fitting(table, tell) as notes:
+            model.fit(encoder.encode(table))
+        steps = _steps(model)
+        tell("writing")
+        columns: dict[str, list[Any]] = {
+            "lam": [in_dialect(s["lam"], table.dialect) if math.isfinite(s["lam"]) else None for s in steps],
+            **{name: [step[name] for step in steps] for name in ("clusters", "alone", "stays")},
+            "chosen": ["yes" if step["chosen"] else "" for step in steps],
+            "sizes": [" ".join(map(str, step["sizes"])) for step in steps],
+        }
+        write_csv(places[out], columns, table.dialect)
+        if picture is not None:
+            _draw(model, places[picture])
+        if partition is not None:
+            rows = label_table(table.names, table.names_column, model.labels_, table.dialect)
+            write_csv(places[partition], rows, table.dialect)
+    if not model.converged_:
+        notes.append("not converged: increase --max-iter, or treat the result with caution")
+    notes += unmet_notes(model.n_clusters, model.n_clusters_)
+    data = {
+        "table": str(path),
+        "chosen": next(k for k, step in enumerate(steps) if step["chosen"]),
+        "steps": steps,
+        "notes": notes,
+        "files": [str(file) for file in files],
+    }
+    first = Text.assemble((path.name, "bold"), "  ", LEGEND)
+    return Result(data, [first, _listed(steps), facts({}, written=files, notes=notes)])
+
+
+def _listed(steps: list[dict[str, Any]]) -> Grid:
+    """The path as a table with the chosen point marked, from the first point at which something has fused."""
+    table = headed("lam", "clusters", "alone", "stays", "sizes", left=("sizes",))
+    first = next((k for k, step in enumerate(steps) if step["sizes"]), 0)
+    lams = readable_apart([step["lam"] for step in steps])
+    for lam, step in zip(lams[first:], steps[first:], strict=True):
+        more = " ..." if step["clusters"] > MOST_SIZES else ""
+        sizes = " ".join(map(str, step["sizes"][:MOST_SIZES])) + more + (" ◀ chosen" if step["chosen"] else "")
+        counts = (str(step[name]) for name in ("clusters", "alone", "stays"))
+        table.add_row(lam, *counts, Text(sizes, "bold green" if step["chosen"] else ""))
+    return table
+
+
+def _steps(model: PenalizedFusion) -> list[dict[str, Any]]:
+    """The points of the path: the sizes of their groups, the rows in none, over how many points they stay the same.
+
+    At the chosen point the groups are those of the result.
+    """
+    path: FusionPath | list[Solution] | None = model.path_
+    if path is None:
+        return [_step(model.lam_, model.labels_, 1, chosen=True)]
+    taken = max(k for k, point in enumerate(path) if (point.lam, point.penalty) == (model.lam_, model.penalty_))
+    stays = [n for _, same in groupby(p.labels.tobytes() for p in path) for n in [len(list(same))] for _ in range(n)]
+    return [
+        _step(point.lam, model.labels_ if k == taken else point.labels, stays[k], chosen=k == taken)
+        for k, point in enumerate(path)
+    ]
+
+
+def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> dict[str, Any]:
+    sizes = sorted(np.bincount(labels[labels >= 0]).tolist(), reverse=True)
+    alone = int(np.count_nonzero(labels < 0))
+    return {"lam": lam, "sizes": sizes, "clusters": len(sizes), "alone": alone, "stays": stays, "chosen": chosen}
+
+
+def _draw(model: PenalizedFusion, place: Path) -> None:
+    from fusewise.views import FusionPathDisplay
+
+    try:
+        FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)
+    except (ImportError, ValueError) as error:  # matplotlib is missing, or does not know the file format
+        raise InputError(f"--picture: {error}") from error
+
+
+#: Observed fractions for which the guarantee is tabulated.
+FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+#: The library's argument names -> the command-line options.
+OPTIONS = {
+    "n_clusters": "--clusters",
+    "size": "--size",
+    "sizes": "--size",
+    "n_features": "--features",
+    "kappa": "--kappa",
+    "mu0": "--coherence",
+    "observed": "--observed",
+    "p0": "--observed",
+    "target": "--target",
+}
+
+
+def _measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize: bool) -> ClusterGeometry:
+    """Measure the geometry of the clusters given by `labels` (a column of the table, or a file)."""
+    grid = read_grid(path, asked)
+    inside = labels in grid.written
+    if not inside and not Path(labels).exists():
+        find_column(grid.written, labels, "--labels (neither a file nor a column)")
+    # With labels from a file, a column of known classes is not used as a feature either, as in fit.
+    table = read(path, replace(asked, labels=labels if inside else None), grid)
+    cells = table.cells[labels] if inside else _from_file(Path(labels), table)
+    encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
+    return ClusterGeometry.from_data(encoder.encode(table), _codes(cells))
+
+
+def _from_file(path: Path, table: Reading) -> Cells:
+    """Read the labels of the rows, matched by name if the file has the names, and by order otherwise."""
+    file = read(path, ReadOptions(decimal=".")).cells  # numbers are not needed, so any decimal separator will do
+    candidates = [name for name in file if is_called_class(name)] or list(file)[-1:]
+    cells = file[candidates[0]]
+    wanted = list(map(str, table.names))
+    for name, of in file.items():
+        given = list(map(str, of))
+        if name != candidates[0] and sorted(given) == sorted(wanted) and len(set(given)) == len(given):
+            where = {row: k for k, row in enumerate(given)}
+            return cells[[where[row] for row in wanted]]
+    if len(cells) != table.n_rows:
+        has = f"{str(path)!r} has {counted(len(cells), 'label')}"
+        raise InputError(f"{has}, but {str(table.path)!r} has {counted(table.n_rows, 'row')}")
+    return cells
+
+
+def _codes(cells: Cells) -> npt.NDArray[np.intp]:
+    """Number the clusters from 0; -1 for outliers and for rows without a label."""
+    known = sorted({str(cell) for cell in cells if cell is not None} - {"-1", "-1.0"})
+    if not known:
+        raise InputError("--labels: no row has a label (-1 and empty labels mean outliers)")
+    order = {word: code for code, word in enumerate(known)}
+    return np.array([order.get(str(cell), -1) for cell in cells], dtype=np.intp)
+
+
+def run_guarantee(path: Path, labels: str, *, target: float, uniform: bool, standardize: bool, asked: ReadOptions,
+                  tell: Progress) -> Result:  # fmt: skip
+    """The guarantee for the clusters of a table given by `labels`, a column of the table or a file."""
+    tell(f"measuring {path.name}")
+    geometry = _measure_geometry(path, labels, asked=asked, standardize=standardize)
+    with naming_options(OPTIONS):
+        return _result(geometry, promise(geometry, None, target, uniform=uniform), uniform)
+
+
+def run_plan(numbers: dict[str, Any], observed: float, target: float, uniform: bool, *, tell: Progress) -> Result:
+    """The guarantee for clusters of a given geometry."""
+    if numbers["n_features"] < 1:
+        raise InputError(f"--features = {numbers['n_features']} is out of range: it must be a whole number >= 1")
+    with naming_options(OPTIONS):
+        geometry = ClusterGeometry.from_parameters(**numbers)
+        return _result(geometry, promise(geometry, observed, target, uniform=uniform), uniform)
+
+
+def _result(geometry: ClusterGeometry, found: Promise, uniform: bool) -> Result:
+    """The guarantee as sentences, with the library's argument replaced by the option, and as a table."""
+    said = [sentence.replace("(uniform=True)", "(--uniform)") for sentence in found.sentences]
+    chances = np.atleast_1d(success_probability(geometry, FRACTIONS, uniform=uniform)).tolist()
+    curve = list(zip(FRACTIONS, chances, strict=True))
+    data = {
+        "probability": found.probability,
+        "observed": found.p0,
+        "target": found.target,
+        "required_observed": found.required,
+        "paper_probability": found.paper_probability,
+        "reason": found.reason.replace("(uniform=True)", "(--uniform)"),
+        "sizes": list(geometry.sizes),
+        "numbers": found.numbers,
+        "curve": [{"observed": fraction, "probability": chance} for fraction, chance in curve],
+        "sentences": said,
+    }
+    table = headed("observed", "probability of recovery, at least", "")
+    for fraction, chance in [] if found.reason or geometry.n_clusters == 1 else curve:
+        bar = Text("█" * math.floor(BAR * chance), "green" if chance >= found.target else "yellow")
+        table.add_row(f"{fraction:.0%}", _chance(fraction, chance), bar)
+    return Result(data, [Text.assemble((said[0], "bold"), *(f"\n{sentence}" for sentence in said[1:])), table])
+
+
+def _chance(fraction: float, chance: float) -> str:
+    """Format a probability, rounded down: only complete data are ever shown as certain."""
+    if chance >= 0.999:
+        return "certain" if fraction == chance == 1 else "over 99.9%"
+    return f"{math.floor(1000 * chance) / 10:.1f}%" if chance else "no guarantee"
