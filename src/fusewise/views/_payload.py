@@ -141,6 +141,8 @@ def _with(found: Findings, other: Alternative) -> Findings:
 MOST_ENTRIES = 1_000_000
 #: Fraction of clustered rows outside the first view of the map on each side, and the relative margin around it.
 LEFT_OUT, MARGIN = 0.002, 0.06
+#: The first view reaches beyond the middle 96% of the clustered rows by at most this multiple of their range.
+MOST_BEYOND = 2.0
 #: Deviations in a heat map are drawn up to this many standard deviations.
 MOST_DEVIATION = 3.0
 
@@ -208,7 +210,11 @@ def _hubs(found: Findings, key: str, points: Real) -> Real:
 def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
     """The [x, y] ranges of the first view, set by the clustered rows so that a distant outlier has no effect."""
     rows = points[labels >= 0] if (labels >= 0).any() else points
-    held = np.vstack([np.quantile(rows, [LEFT_OUT, 1 - LEFT_OUT], axis=0), hubs])
+    first, low, high, last = np.quantile(rows, [LEFT_OUT, 0.02, 0.98, 1 - LEFT_OUT], axis=0)
+    beyond = MOST_BEYOND * (high - low)
+    far = (rows < low - beyond) | (rows > high + beyond)
+    inner = np.where(far, np.nan, rows)
+    held = np.vstack([np.fmax(first, np.nanmin(inner, axis=0)), np.fmin(last, np.nanmax(inner, axis=0)), hubs])
     low, high = held.min(axis=0), held.max(axis=0)
     room = np.maximum(high - low, 1e-9 + 0.1 * (high - low).max()) * MARGIN
     return np.stack([low - room, high + room], axis=1).tolist()  # type: ignore[no-any-return]
@@ -292,9 +298,9 @@ def _contrasts(found: Findings) -> dict[str, Any]:
     place = {column.position: j for j, column in enumerate(contrasts.columns)}
     compared = {contrast.column for of in contrasts.clusters for contrast in of}
     columns = [
-        {"name": column.name, "kind": column.kind} | column.bins.as_dict()
-        for column in contrasts.columns
-        if column.position in compared
+        {"name": about.name, "kind": about.kind, "whole": found.columns[about.position].whole} | about.bins.as_dict()
+        for about in contrasts.columns
+        if about.position in compared
     ]
     kept = [[c for c in of if found.rows or c.effect is not None] for of in contrasts.clusters]
     clusters = [[_contrast(c, place[c.column], found.columns[c.column]) for c in of] for of in kept]

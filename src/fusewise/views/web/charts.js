@@ -68,9 +68,10 @@ function paintMissing(surface) {
   const { bands, cluster, rows, columns: titles } = state.partition.missing;
   const [height, width] = bands.shape;
   const shares = (bands.flat ??= unpack(bands));
-  const texts = fitted(titles, surface.width, 11.5);
   const left = 16 + widthOf("cluster 00", 11.5);
   const slot = (surface.width - left - 8) / width;
+  // Names lean to the left by 52 degrees, and must not leave the picture.
+  const texts = fitted(titles, surface.width, 11.5).map(({ text }, j) => cutTo(text, (left + (j + 0.3) * slot) / Math.cos((52 * Math.PI) / 180), 11.5)).map((text) => ({ text, wide: widthOf(text, 11.5) }));
   const some = Math.ceil((15 * unit) / slot), few = some < 4;  // names need room: every one, or one in two or three
   const bottom = surface.height - (few ? 20 * unit + 0.8 * Math.max(...texts.map(({ wide }) => wide)) : 26 * unit);
   const top = 46 * unit, right = surface.width - 8 - (few ? 0.3 * 60 * unit : 0);
