@@ -141,13 +141,14 @@ def test_the_first_view_leaves_out_a_few_distant_rows(tmp_path):
     """Two rows of 160 far from the others would leave these in a corner."""
     X = np.random.default_rng(0).normal(size=(160, 3))
     X[:80, :2] += 12
-    X[:2, 2] -= 70
+    X[:2, 2] = -70, 70
     model = FusionClustering(semi_supervised=True).fit(X, np.repeat([0, 1], 80))
     picture = data_of(model.report(tmp_path / "p.html").read_text("utf-8"))["maps"][0]
     places = np.column_stack([unpacked(picture[axis]) for axis in "xy"])
     ends = np.array(picture["frame"])
     inside = ((places >= ends[:, 0]) & (places <= ends[:, 1])).all(axis=1)
     assert np.flatnonzero(~inside).tolist() == [0, 1]
+    assert (np.ptp(places[2:], axis=0) > 0.8 * np.diff(ends, axis=1)[:, 0]).all()
 
 
 def test_alike_rows_of_different_clusters_have_no_endless_ratio(tmp_path):
