@@ -21,7 +21,7 @@ from fusewise.views._certainty import KnownLabels, compare_labels
 from fusewise.views._columns import ColumnsRead, HalfKnown, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
 from fusewise.views._layouts import Plane, fit_plane
-from fusewise.views._profile import Missingness, compare_missingness
+from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
 from fusewise.views._rules import ClusterRule, rules_of
 from fusewise.views._sentences import ClusterDescription, describe_clusters
 from fusewise.views._trees import Trail, read_trail
@@ -180,6 +180,16 @@ class Findings:
     def missingness(self) -> Missingness:
         """The missing values of the clusters compared."""
         return compare_missingness(self)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Each cluster against the other rows by feature."""
+        return profile_of(self)
+
+    @cached_property
+    def observed(self) -> ObservedCenters:
+        """Means and medians of the observed values of each cluster."""
+        return ObservedCenters.of(self.values, self.labels, self.n_clusters)
 
     @cached_property
     def rules(self) -> tuple[ClusterRule, ...]:

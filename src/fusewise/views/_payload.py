@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from fusewise.views._columns import TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._findings import Findings
 from fusewise.views._layouts import neighbour_layout
-from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
+from fusewise.views._profile import Missingness, ObservedCenters
 from fusewise.views._rules import python_module, sql_script
 from fusewise.views._sentences import value_words
 from fusewise.views._trees import RowTree, branches_of, row_tree
@@ -102,29 +101,9 @@ def _as_the_column_has_them(column: TableColumn, values: Real) -> Real:
     return np.asarray(ranges.confined(values)[:, 0])
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """A partition of the rows, the result of the model or another one, and what there is to say about it."""
-
-    found: Findings
-
-    @cached_property
-    def profile(self) -> Profile:
-        return profile_of(self.found)
-
-    @cached_property
-    def observed(self) -> ObservedCenters:
-        return ObservedCenters.of(self.found.values, self.found.labels, self.found.n_clusters)
-
-    @cached_property
-    def missing(self) -> Missingness:
-        return compare_missingness(self.found)
-
-
-def partitions_of(found: Findings) -> list[Partition]:
+def partitions_of(found: Findings) -> list[Findings]:
     """The result, then its alternatives by their number of clusters."""
-    others = sorted(found.alternatives, key=lambda other: other.n_clusters)
-    return [Partition(found), *(Partition(_with(found, other)) for other in others)]
+    return [found, *(_with(found, other) for other in sorted(found.alternatives, key=lambda other: other.n_clusters))]
 
 
 def _with(found: Findings, other: Alternative) -> Findings:
@@ -147,10 +126,9 @@ MOST_BEYOND = 2.0
 MOST_DEVIATION = 3.0
 
 
-def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], file: str) -> dict[str, Any]:
+def payload(partitions: list[Findings], curve: Sequence[tuple[float, float]], file: str) -> dict[str, Any]:
     """All data used by the scripts of the page; `curve` is that of the guarantee, `file` names the files it offers."""
-    result = partitions[0]
-    found = result.found
+    found = partitions[0]
     places = {"components": found.points}
     if len(found.drawn) > 2 and found.rows:
         places["neighbours"] = neighbour_layout(found.completed / found.unit, found.points)
@@ -163,7 +141,7 @@ def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], f
         "features": found.features if found.rows else (),
         "shares": found.shares.tolist(),
         "partitions": [_partition(partition, places, file) for partition in partitions],
-        "table": _table(found, row_tree(found, result.profile)) if found.rows else None,
+        "table": _table(found, row_tree(found)) if found.rows else None,
         "trail": _trail(found) if found.rows else None,
         "curve": curve,
     }
@@ -271,8 +249,8 @@ def packed_column(column: TableColumn, expected: Real, rows: Index) -> dict[str,
     return {"name": column.name, "values": packed_numbers(cells), **half}
 
 
-def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict[str, Any]:
-    found, observed = partition.found, partition.observed
+def _partition(found: Findings, places: dict[str, Real], file: str) -> dict[str, Any]:
+    observed = found.observed
     few = found.sizes < (0 if found.rows else LEAST_VALUES)  # the centre of a few rows is nearly a row
     hubs = {key: _hubs(found, key, points).round(6).tolist() for key, points in places.items()}
     centers = {"centers": found.centers, "means": observed.means, "medians": observed.medians} if found.rows else {}
@@ -283,8 +261,8 @@ def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict
         "outliers": found.n_outliers,
         "hubs": {key: [None if few[k] else hub for k, hub in enumerate(of)] for key, of in hubs.items()},
         **{name: packed_numbers(found.shown(of).ravel()) for name, of in centers.items()},
-        "profile": _profile(partition),
-        "missing": _missing(partition.missing) if found.rows else None,
+        "profile": _profile(found),
+        "missing": _missing(found.missingness) if found.rows else None,
         "contrasts": _contrasts(found),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
         "rulesSql": sql_script(found.rules, file),
@@ -356,10 +334,10 @@ def _table(found: Findings, table: RowTree) -> dict[str, Any]:
     }
 
 
-def _profile(partition: Partition) -> dict[str, Any]:
-    found, profile = partition.found, partition.profile
+def _profile(found: Findings) -> dict[str, Any]:
+    profile = found.profile
     shown = profile.shown
-    means = found.shown(partition.observed.means)[:, shown]
+    means = found.shown(found.observed.means)[:, shown]
     if not found.rows:
         means[found.sizes < LEAST_VALUES] = np.nan
     return {

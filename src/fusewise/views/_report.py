@@ -27,7 +27,7 @@ from fusewise.views._certainty import UNCERTAIN, cluster_confidence
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._description import how_sure
 from fusewise.views._findings import Findings, read_findings
-from fusewise.views._payload import Partition, partitions_of, payload, to_json
+from fusewise.views._payload import partitions_of, payload, to_json
 
 #: Clusters and columns beyond the first so many are folded.
 MOST_CLUSTERS, MOST_COLUMNS = 12, 30
@@ -141,9 +141,9 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
     )
 
 
-def _words(partition: Partition) -> dict[str, Any]:
+def _words(found: Findings) -> dict[str, Any]:
     """What the template says about a partition."""
-    found, contrasts = partition.found, partition.found.contrasts
+    contrasts = found.contrasts
     return {
         "n_clusters": found.n_clusters,
         "described": found.described,
@@ -153,13 +153,13 @@ def _words(partition: Partition) -> dict[str, Any]:
         "n_contrasts": list(map(len, contrasts.clusters)),
         "has_confidence": found.confidence is not None,
         "outliers": found.n_outliers,
-        "profile_sentences": words.profile_sentences(found, partition.profile),
-        "telling": words.telling(found, partition.profile, partition.observed),
+        "profile_sentences": words.profile_sentences(found, drawn=True),
+        "telling": words.telling(found),
         "important": contrasts.columns[:MOST_IMPORTANT],
         "n_compared": contrasts.n_rows,
-        "missing_sentences": words.missing_sentences(found, partition.missing),
-        "missing_columns": words.missing_columns(found, partition.missing),
-        "map_size": words.map_size(found, partition.missing),
+        "missing_sentences": words.missing_sentences(found),
+        "missing_columns": words.missing_columns(found),
+        "map_size": words.map_size(found),
     }
 
 

@@ -22,7 +22,6 @@ from fusewise.views._rules import ClusterRule, either, level_word, limit_word, p
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
-    from fusewise.views._profile import Missingness, ObservedCenters, Profile
 
 #: Number of traits named, and the separation from which on a column is a trait.
 MOST_TRAITS, LEAST_SEPARATION = 3, 0.25
@@ -422,13 +421,13 @@ def stability_sentence(judged: Stability) -> str:
     return f"The model was fitted again {fits}{hidden}: it found {in_series(numbers)}."
 
 
-def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:
+def telling(found: Findings) -> list[dict[str, Any]]:
     """The features drawn, best ones first, with the means of the observed values and the centres."""
-    means, centers = found.shown(observed.means), found.shown(found.centers)
+    means, centers, profile = found.shown(found.observed.means), found.shown(found.centers), found.profile
 
     def words(k: int, j: int) -> str:
         # Of a few rows the centre is nearly a row.
-        if np.isnan(observed.means[k, j]) or not (found.rows or found.sizes[k] >= LEAST_VALUES):
+        if np.isnan(means[k, j]) or not (found.rows or found.sizes[k] >= LEAST_VALUES):
             return "–"
         # Shrinkage can leave a share slightly outside [0, 1].
         a, b = (f"{np.clip(of[k, j], 0, 1):.0%}" if found.shares[j] else readable(of[k, j]) for of in (means, centers))
@@ -445,8 +444,8 @@ def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> lis
     ]
 
 
-def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:
-    """Sentences on the columns that separate the clusters and, with a profile, on what is not drawn of it."""
+def profile_sentences(found: Findings, *, drawn: bool = False) -> list[str]:
+    """Sentences on the columns that separate the clusters and, if their profile is drawn, on what is not in it."""
     if not found.n_clusters:
         return ["There is no cluster."]
     if found.n_clusters == 1:
@@ -468,8 +467,9 @@ def profile_sentences(found: Findings, profile: Profile | None = None) -> list[s
     if empty:
         columns = counted(len(empty), "column has", "columns have")
         said.append(f"{columns} too few observed values to compare the clusters: {some_of(empty, MOST_SILENT)}.")
-    if profile is None:
+    if not drawn:
         return said
+    profile = found.profile
     if len(profile.shown) < len(profile.telling):
         said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
     crosses = int(np.isnan(profile.effects).sum())
@@ -478,8 +478,9 @@ def profile_sentences(found: Findings, profile: Profile | None = None) -> list[s
     return said
 
 
-def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
+def missing_sentences(found: Findings) -> list[str]:
     """Sentences on whether missingness depends on the cluster."""
+    missing = found.missingness
     if found.seen.all():
         return ["No values are missing."]
     half = [(column, int(np.count_nonzero(column.bounded))) for column in found.columns if column.bounded.any()]
@@ -510,8 +511,9 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     ]
 
 
-def map_size(found: Findings, missing: Missingness) -> str:
+def map_size(found: Findings) -> str:
     """Sentence that says what a cell of the missingness map represents."""
+    missing = found.missingness
     n, p = found.seen.shape
     rows, columns = missing.bands.shape
     if (rows, columns) == (n, p):
@@ -521,8 +523,9 @@ def map_size(found: Findings, missing: Missingness) -> str:
     return f"The table is too large to draw every value: a cell is {tall} by {wide}, shaded by the fraction observed."
 
 
-def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any]]:
+def missing_columns(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of missing values per column, clearest differences first."""
+    missing = found.missingness
     most = max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
     order = np.argsort(np.nan_to_num(missing.p_values, nan=2.0), kind="stable")[:most]
     return [
