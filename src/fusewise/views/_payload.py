@@ -15,7 +15,7 @@ from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
-from fusewise.views._canvas import COLOURS, OUTLIER, SYMBOLS
+from fusewise.views._colours import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._columns import TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._findings import Findings

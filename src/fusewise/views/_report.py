@@ -22,8 +22,8 @@ from fusewise.fusion import Fidelity, FusionPath, Penalty
 from fusewise.support import InputError, counted, readable, refuse_to_overwrite, write_whole
 from fusewise.theory import ClusterGeometry, promise, success_probability
 from fusewise.views import _sentences as words
-from fusewise.views._canvas import SYMBOLS, colour, shape
 from fusewise.views._certainty import UNCERTAIN, cluster_confidence
+from fusewise.views._colours import SYMBOLS, colour, shape
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._description import how_sure
 from fusewise.views._findings import Findings, read_findings
