@@ -421,29 +421,6 @@ def stability_sentence(judged: Stability) -> str:
     return f"The model was fitted again {fits}{hidden}: it found {in_series(numbers)}."
 
 
-def telling(found: Findings) -> list[dict[str, Any]]:
-    """The features drawn, best ones first, with the means of the observed values and the centres."""
-    means, centers, profile = found.shown(found.observed.means), found.shown(found.centers), found.profile
-
-    def words(k: int, j: int) -> str:
-        # Of a few rows the centre is nearly a row.
-        if np.isnan(means[k, j]) or not (found.rows or found.sizes[k] >= LEAST_VALUES):
-            return "–"
-        # Shrinkage can leave a share slightly outside [0, 1].
-        a, b = (f"{np.clip(of[k, j], 0, 1):.0%}" if found.shares[j] else readable(of[k, j]) for of in (means, centers))
-        return f"{a} ({b})"
-
-    order = profile.shown[np.argsort(-profile.telling[profile.shown], kind="stable")]
-    return [
-        {
-            "feature": found.features[j],
-            "share": float(profile.telling[j]),
-            "centers": [words(k, j) for k in range(found.n_clusters)],
-        }
-        for j in order
-    ]
-
-
 def profile_sentences(found: Findings, *, drawn: bool = False) -> list[str]:
     """Sentences on the columns that separate the clusters and, if their profile is drawn, on what is not in it."""
     if not found.n_clusters:
