@@ -14,7 +14,7 @@ import sys
 
 class Without:
     names = set("typer rich pandas polars pyarrow openpyxl highspy sigpy ismrmrd nibabel PIL torch "
-                "matplotlib plotly jinja2 dask distributed".split())
+                "matplotlib jinja2 dask distributed".split())
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.names:
@@ -59,7 +59,6 @@ WORKS = {
 
 NEEDS = {
     **{f"plots.{name}": ("plot", f"plots.{name}.from_estimator(model)") for name in plots.__all__},
-    "interactive plots": ("plotly", "from fusewise.views import _canvas; _canvas.as_figure(None)"),
     "report": ("report", "model.report('r.html')"),
     "exact.solve_l0": ("exact", "exact.solve_l0(holes, 0.3)"),
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),

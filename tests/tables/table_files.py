@@ -218,6 +218,9 @@ DECIMALS = {
     "told a point": File("a;b\n1.234;1\n2.345;2\n", {"a": [1.234, 2.345], "b": [1, 2]}, options={"decimal": "."}),
     "told a comma, euros": File("a;b\n€ 1.234;1\n€ 2.345,50;2\n", {"a": [1234, 2345.5], "b": [1, 2]}),
     "blanks between thousands, decimal commas": File("a;b\n1 234,5;1\n12 000;2\n", {"a": [1234.5, 12000], "b": [1, 2]}),
+    "incomes in brackets are no decimal commas": File(
+        "a,b\n" + '1.5,"$25,000 - $49,999"\n2.5,"$50,000 - $99,999"\n3.5,150000\n' * 4,
+        {"a": [1.5, 2.5, 3.5] * 4, "b": ["$25,000 - $49,999", "$50,000 - $99,999", "150000"] * 4}, {"b": "category"}),
     "whole numbers only": File("a;b\n1;10\n2;20\n", {"a": [1, 2], "b": [10, 20]}),
     "a column left out does not decide": File("a;b;c\n1;1.234;0,5\n2;2.345;0,7\n", {"a": [1, 2], "c": [0.5, 0.7]},
                                               {"b": "number"}, options={"ignore": ["b"]}),

@@ -103,3 +103,10 @@ def test_too_few_common_entries_and_bad_tables_are_refused():
         ClusterGeometry.from_data([[np.inf], [0]], [0, 1])
     with pytest.raises(ValueError, match="all -1"):
         ClusterGeometry.from_data([[1.0], [0]], [-1, -1])
+
+
+def test_points_that_coincide_are_said_without_an_endless_ratio():
+    g = ClusterGeometry.from_data(np.array([[0.0, 1], [2, 3], [2, 3], [4, 5]]), [0, 0, 1, 1])
+    said = " ".join(theory.promise(g).sentences)
+    assert "two points of different clusters coincide" in said
+    assert "inf" not in said

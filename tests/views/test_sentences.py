@@ -99,6 +99,44 @@ def test_one_definition_of_differ(described):
     assert {c.name for of in described.contrasts.clusters for c in of if c.differs}.isdisjoint(silent)
 
 
+def test_missing_values_are_a_trait_only_where_the_test_finds_them(tmp_path):
+    """Sixty columns with holes by chance: in some they differ by 25% between 12 and 100 rows, which means nothing."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(112, 60)), columns=[f"v{j}" for j in range(60)])
+    frame = frame.mask(rng.random(frame.shape) < 0.15)
+    gaps, kinds = frame.isna(), np.repeat([1, 0], [12, 100])
+    assert (gaps[:12].mean() - gaps[12:].mean()).abs().max() > 0.25
+    frame["v0"] = rng.normal(size=112) + 30 * kinds
+    model = FusionClustering(semi_supervised=True).fit(frame, kinds)
+    assert np.array_equal(model.labels_, kinds)
+    assert "missing" not in " ".join(trait for of in model.describe().clusters for trait in of.traits)
+    assert "No dependence of missingness" in model.report(tmp_path / "page.html").read_text("utf-8")
+
+
+def test_long_questions_have_names_that_can_be_told_apart():
+    """A survey: names of clusters are short, keep what differs, and quote answers that hold a comma."""
+    rng = np.random.default_rng(0)
+    k = np.repeat([0, 1, 2], 60)
+    answers = np.array(["No, not at all rude", "Yes, very rude"])
+    asked = "Is it rude to ask someone to switch seats with you in order to be closer to {}?"
+    rude = [(k == j) ^ (rng.random(180) < 0.04) for j in range(2)]
+    frame = pd.DataFrame({asked.format(whom): answers[rude[j] + 0] for j, whom in enumerate(("family", "friends"))})
+    described = FusionClustering(n_clusters=3).fit(frame).describe()
+    names = [cluster.name for cluster in described.clusters]
+    assert len({name[:44] for name in names}) == 3
+    assert all(len(part) < 70 for name in names for part in re.split(", (?=Is)", name))
+    assert any(re.fullmatch(r'Is it rude to…to family\? "Yes, very rude".*', name) for name in names), names
+    assert all('= "No, not at all rude"' in str(rule) or '= "Yes, very rude"' in str(rule) for rule in described.rules)
+
+
+def test_rules_and_medians_write_numbers_alike():
+    rng = np.random.default_rng(0)
+    incomes = [rng.integers(*ends, 60) for ends in ((20_000, 30_000), (70_000, 90_000))]
+    cluster, _ = of_first(two_groups(income=incomes).drop(columns=["b", "c"]))
+    assert re.search(r"median 2\d,\d{3} against [78]\d,\d{3} elsewhere", cluster.sentence)
+    assert re.fullmatch(r"income ≤ 29,\d{3}", str(cluster.rule))
+
+
 def test_profile_and_sentences_agree(described):
     """The drawn effect of a number has the sign of "higher" or "lower", also in a skewed column."""
     from fusewise.plots import ProfileDisplay

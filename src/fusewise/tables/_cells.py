@@ -431,6 +431,7 @@ def _signs(cells: Cells, *, point_seen: bool) -> dict[str, tuple[int, str]]:
     if not any("." in text or "," in text for _, text in texts):
         return {}
     found: dict[str, tuple[int, str]] = {}
+    between: dict[str, tuple[int, str]] = {}
     numbers, long = 0, False
     for row, text in texts:
         sign = decimal_sign(text)
@@ -440,9 +441,11 @@ def _signs(cells: Cells, *, point_seen: bool) -> dict[str, tuple[int, str]]:
         long = long or (sign == "" and sum(map(str.isdigit, text)) > 3)
         if sign:
             sign = f"?{next(c for c in text if c in '.,')}" if sign == "?" else sign
-            found.setdefault(sign, (row, text.strip()))
+            # An income of 25,000-49,999 beside one of 150000 is no decimal comma: only numbers are written in one way.
+            is_number = _parse(text, ".") or _parse(text, ",")
+            (found if is_number else between).setdefault(sign, (row, text.strip()))
             if plain and sign == ".":
                 return found
     if numbers < LEAST_READABLE * len(texts):
         return {}
-    return {sign[-1] if long else sign: example for sign, example in found.items()}
+    return between | {sign[-1] if long else sign: example for sign, example in found.items()}

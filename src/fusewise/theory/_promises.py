@@ -187,10 +187,12 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     ]
     if geometry.n_clusters == 1:
         return [*lines, "There is only one cluster, so no two clusters can be confused."]
-    lines.append(
-        f"Width over separation kappa = {geometry.kappa:.3g} (the paper's guarantee needs kappa < 1); "
-        f"coherence mu0 = {geometry.mu0:.3g} (1: all features matter equally; {geometry.n_features}: only one matters)."
-    )
+    if geometry.delta > 0:
+        matters = f"(1: all features matter equally; {geometry.n_features}: only one matters)"
+        lines.append(
+            f"Width over separation kappa = {geometry.kappa:.3g} (the paper's guarantee needs kappa < 1); "
+            f"coherence mu0 = {geometry.mu0:.3g} {matters}."
+        )
     if n:
         lines.append(
             f"Any two points of different clusters differ by more than the cluster width in at least {n} of the "

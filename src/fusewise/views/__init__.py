@@ -3,11 +3,11 @@
 The modules, in the order in which a result goes through them: ``_columns`` (the user's table), ``_findings`` (the
 result as arrays), ``_contrasts`` and ``_rules`` (what sets clusters apart), ``_certainty``,
 ``_sentences`` and ``_description`` (in words), ``_trees``, ``_layouts`` and ``_profile`` (what is drawn), ``_plots``
-and ``_canvas`` (plots), ``_payload`` and ``_report`` (the page).
+and ``_colours`` (plots), ``_payload`` and ``_report`` (the page).
 """
 
-from fusewise.views._canvas import COLOURS, colour
 from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
+from fusewise.views._colours import COLOURS, colour
 from fusewise.views._columns import columns_of_file, columns_of_reading
 from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts, Effect
 from fusewise.views._description import Description, card, description_text

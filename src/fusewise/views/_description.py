@@ -11,7 +11,6 @@ from xml.etree import ElementTree as Tree
 import numpy as np
 
 from fusewise.support import PlainRecord, counted, visible
-from fusewise.views._canvas import colour
 from fusewise.views._certainty import (
     MOST_DOUBTFUL,
     HowSure,
@@ -20,6 +19,7 @@ from fusewise.views._certainty import (
     doubtful_row,
     doubtful_rows,
 )
+from fusewise.views._colours import colour
 from fusewise.views._columns import ColumnsRead
 from fusewise.views._contrasts import Contrasts
 from fusewise.views._findings import Findings, read_findings

@@ -21,6 +21,7 @@ from fusewise.views._certainty import KnownLabels, compare_labels
 from fusewise.views._columns import ColumnsRead, HalfKnown, TableColumn, columns_in_memory, columns_of_model
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
 from fusewise.views._layouts import Plane, fit_plane
+from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
 from fusewise.views._rules import ClusterRule, rules_of
 from fusewise.views._sentences import ClusterDescription, describe_clusters
 from fusewise.views._trees import Trail, read_trail
@@ -32,7 +33,7 @@ FEWEST_OF_A_CLUSTER = 20
 #: Rows are explained as long as that takes no more densities of rows, of which each takes so many for each column.
 MOST_EVALUATED, EVALUATED = 200_000, 24
 #: Cached attributes that do not depend on which rows are drawn.
-ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "rules", "described", "known")
+ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "missingness", "rules", "described", "known")
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +175,21 @@ class Findings:
     def contrasts(self) -> Contrasts:
         """Each cluster compared with the other rows."""
         return contrasts_of(self)
+
+    @cached_property
+    def missingness(self) -> Missingness:
+        """The missing values of the clusters compared."""
+        return compare_missingness(self)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Each cluster against the other rows by feature."""
+        return profile_of(self)
+
+    @cached_property
+    def observed(self) -> ObservedCenters:
+        """Means and medians of the observed values of each cluster."""
+        return ObservedCenters.of(self.values, self.labels, self.n_clusters)
 
     @cached_property
     def rules(self) -> tuple[ClusterRule, ...]:

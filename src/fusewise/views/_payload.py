@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +14,12 @@ from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
-from fusewise.views._canvas import COLOURS, OUTLIER, SYMBOLS
+from fusewise.views._colours import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._columns import TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._findings import Findings
 from fusewise.views._layouts import neighbour_layout
-from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
+from fusewise.views._profile import Missingness, ObservedCenters
 from fusewise.views._rules import python_module, sql_script
 from fusewise.views._sentences import value_words
 from fusewise.views._trees import RowTree, branches_of, row_tree
@@ -102,29 +100,9 @@ def _as_the_column_has_them(column: TableColumn, values: Real) -> Real:
     return np.asarray(ranges.confined(values)[:, 0])
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """A partition of the rows, the result of the model or another one, and what there is to say about it."""
-
-    found: Findings
-
-    @cached_property
-    def profile(self) -> Profile:
-        return profile_of(self.found)
-
-    @cached_property
-    def observed(self) -> ObservedCenters:
-        return ObservedCenters.of(self.found.values, self.found.labels, self.found.n_clusters)
-
-    @cached_property
-    def missing(self) -> Missingness:
-        return compare_missingness(self.found)
-
-
-def partitions_of(found: Findings) -> list[Partition]:
+def partitions_of(found: Findings) -> list[Findings]:
     """The result, then its alternatives by their number of clusters."""
-    others = sorted(found.alternatives, key=lambda other: other.n_clusters)
-    return [Partition(found), *(Partition(_with(found, other)) for other in others)]
+    return [found, *(_with(found, other) for other in sorted(found.alternatives, key=lambda other: other.n_clusters))]
 
 
 def _with(found: Findings, other: Alternative) -> Findings:
@@ -141,14 +119,15 @@ def _with(found: Findings, other: Alternative) -> Findings:
 MOST_ENTRIES = 1_000_000
 #: Fraction of clustered rows outside the first view of the map on each side, and the relative margin around it.
 LEFT_OUT, MARGIN = 0.002, 0.06
+#: The first view reaches beyond the middle 96% of the clustered rows by at most this multiple of their range.
+MOST_BEYOND = 2.0
 #: Deviations in a heat map are drawn up to this many standard deviations.
 MOST_DEVIATION = 3.0
 
 
-def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], file: str) -> dict[str, Any]:
-    """All data used by the scripts of the page; `curve` is that of the guarantee, `file` names the files it offers."""
-    result = partitions[0]
-    found = result.found
+def payload(partitions: list[Findings], file: str) -> dict[str, Any]:
+    """All data used by the scripts of the page; `file` names the files that it offers."""
+    found = partitions[0]
     places = {"components": found.points}
     if len(found.drawn) > 2 and found.rows:
         places["neighbours"] = neighbour_layout(found.completed / found.unit, found.points)
@@ -161,9 +140,8 @@ def payload(partitions: list[Partition], curve: Sequence[tuple[float, float]], f
         "features": found.features if found.rows else (),
         "shares": found.shares.tolist(),
         "partitions": [_partition(partition, places, file) for partition in partitions],
-        "table": _table(found, row_tree(found, result.profile)) if found.rows else None,
+        "table": _table(found, row_tree(found)) if found.rows else None,
         "trail": _trail(found) if found.rows else None,
-        "curve": curve,
     }
 
 
@@ -208,7 +186,11 @@ def _hubs(found: Findings, key: str, points: Real) -> Real:
 def _frame(points: Real, labels: Labels, hubs: Real) -> list[list[float]]:
     """The [x, y] ranges of the first view, set by the clustered rows so that a distant outlier has no effect."""
     rows = points[labels >= 0] if (labels >= 0).any() else points
-    held = np.vstack([np.quantile(rows, [LEFT_OUT, 1 - LEFT_OUT], axis=0), hubs])
+    first, low, high, last = np.quantile(rows, [LEFT_OUT, 0.02, 0.98, 1 - LEFT_OUT], axis=0)
+    beyond = MOST_BEYOND * (high - low)
+    far = (rows < low - beyond) | (rows > high + beyond)
+    inner = np.where(far, np.nan, rows)
+    held = np.vstack([np.fmax(first, np.nanmin(inner, axis=0)), np.fmin(last, np.nanmax(inner, axis=0)), hubs])
     low, high = held.min(axis=0), held.max(axis=0)
     room = np.maximum(high - low, 1e-9 + 0.1 * (high - low).max()) * MARGIN
     return np.stack([low - room, high + room], axis=1).tolist()  # type: ignore[no-any-return]
@@ -265,8 +247,8 @@ def packed_column(column: TableColumn, expected: Real, rows: Index) -> dict[str,
     return {"name": column.name, "values": packed_numbers(cells), **half}
 
 
-def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict[str, Any]:
-    found, observed = partition.found, partition.observed
+def _partition(found: Findings, places: dict[str, Real], file: str) -> dict[str, Any]:
+    observed = found.observed
     few = found.sizes < (0 if found.rows else LEAST_VALUES)  # the centre of a few rows is nearly a row
     hubs = {key: _hubs(found, key, points).round(6).tolist() for key, points in places.items()}
     centers = {"centers": found.centers, "means": observed.means, "medians": observed.medians} if found.rows else {}
@@ -277,8 +259,8 @@ def _partition(partition: Partition, places: dict[str, Real], file: str) -> dict
         "outliers": found.n_outliers,
         "hubs": {key: [None if few[k] else hub for k, hub in enumerate(of)] for key, of in hubs.items()},
         **{name: packed_numbers(found.shown(of).ravel()) for name, of in centers.items()},
-        "profile": _profile(partition),
-        "missing": _missing(partition.missing) if found.rows else None,
+        "profile": _profile(found),
+        "missing": _missing(found.missingness) if found.rows else None,
         "contrasts": _contrasts(found),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
         "rulesSql": sql_script(found.rules, file),
@@ -292,9 +274,9 @@ def _contrasts(found: Findings) -> dict[str, Any]:
     place = {column.position: j for j, column in enumerate(contrasts.columns)}
     compared = {contrast.column for of in contrasts.clusters for contrast in of}
     columns = [
-        {"name": column.name, "kind": column.kind} | column.bins.as_dict()
-        for column in contrasts.columns
-        if column.position in compared
+        {"name": about.name, "kind": about.kind, "whole": found.columns[about.position].whole} | about.bins.as_dict()
+        for about in contrasts.columns
+        if about.position in compared
     ]
     kept = [[c for c in of if found.rows or c.effect is not None] for of in contrasts.clusters]
     clusters = [[_contrast(c, place[c.column], found.columns[c.column]) for c in of] for of in kept]
@@ -350,10 +332,10 @@ def _table(found: Findings, table: RowTree) -> dict[str, Any]:
     }
 
 
-def _profile(partition: Partition) -> dict[str, Any]:
-    found, profile = partition.found, partition.profile
+def _profile(found: Findings) -> dict[str, Any]:
+    profile = found.profile
     shown = profile.shown
-    means = found.shown(partition.observed.means)[:, shown]
+    means = found.shown(found.observed.means)[:, shown]
     if not found.rows:
         means[found.sizes < LEAST_VALUES] = np.nan
     return {

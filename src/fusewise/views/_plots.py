@@ -1,42 +1,31 @@
-"""Displays of a fitted model, as in scikit-learn: ``SomeDisplay.from_estimator(model)``.
-
-Each describes what it draws once (``canvas.Drawing``); ``plot`` draws it with matplotlib and ``to_plotly`` as an
-interactive figure.
-"""
+"""Displays of a fitted model, as in scikit-learn: ``SomeDisplay.from_estimator(model)``."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from fusewise.kernels import Labels, Real
-from fusewise.support import InputError, counted, readable
-from fusewise.views._canvas import (
-    COLOURS,
-    MUTED,
-    Axis,
-    Badge,
-    Cells,
-    Curve,
-    Drawing,
-    Markers,
-    Paths,
-    as_figure,
-    as_text,
-    cluster_word,
-    colour,
-    on_axes,
-)
-from fusewise.views._findings import Findings, read_findings
+from fusewise.support import InputError
+from fusewise.views._colours import COLOURS, MARKERS, colour, shape
+from fusewise.views._findings import read_findings
 from fusewise.views._profile import Missingness, compare_missingness, profile_of
 from fusewise.views._trees import MOST_FEATURES, MOST_ROWS, Branches, ClusterMap, branches_of, cluster_map_of
 
-#: Lines are drawn for so many rows at most, and a tooltip names so many columns.
-MOST_LINES, TOLD_COLUMNS = 1_000, 6
+#: Colour of lines and text that are not data, and of what is observed.
+MUTED, OBSERVED = "#57606a", "#5b7083"
+#: More markers or lines than this are drawn as pixels in vector formats.
+MOST_VECTOR = 5_000
+#: No legend is drawn for more clusters than this.
+MOST_IN_LEGEND = 12
+#: Distance of the bars of the clusters from the cells, in points.
+BAR_PLACE = 6
+#: Lines are drawn for so many rows at most.
+MOST_LINES = 1_000
 #: Names are written for at most so many rows and features.
 MOST_NAMED = 60
 #: Limit of the colour scale, in standard deviations.
@@ -52,18 +41,82 @@ LEAF_RATIO = 1.5
 class _Display(ABC):
     """A picture: after ``plot``, ``ax_`` and ``figure_`` are matplotlib's, ``artists_`` the artists by their names."""
 
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Width and height of a figure of its own, in inches."""
+        return 6.0, 3.4
+
     @abstractmethod
-    def _drawing(self) -> Drawing: ...
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
+        """Draw on axes; return the artists."""
 
     def plot(self, ax: Any = None) -> Self:
         """Plot on `ax`, or on new axes."""
-        self.ax_, self.artists_ = on_axes(self._drawing(), ax)
-        self.figure_ = self.ax_.figure
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError('plots need matplotlib: pip install "fusewise[plot]"') from error
+        if ax is None:
+            _, ax = plt.subplots(figsize=self._size, layout="constrained")
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.artists_ = ax, self._draw(ax)
+        self.figure_ = ax.figure
         return self
 
-    def to_plotly(self) -> Any:
-        """The same as an interactive figure of plotly, which tells what one points at."""
-        return as_figure(self._drawing())
+
+def _markers(ax: Any, places: Real, cluster: int, size: float, **look: Any) -> Any:
+    """Markers of a cluster at n x 2 places."""
+    kind = {"marker": "x", "linewidths": 1.1} if cluster < 0 else {"marker": MARKERS[shape(cluster)], "linewidths": 0}
+    few = len(places) <= MOST_VECTOR
+    return ax.scatter(*places.T, s=size**2, color=colour(cluster), zorder=3, rasterized=not few, **kind, **look)
+
+
+def _lines(ax: Any, paths: Sequence[Real], **look: Any) -> Any:
+    """Lines through the places of each path, m x 2."""
+    from matplotlib.collections import LineCollection
+
+    drawn = ax.add_collection(LineCollection(list(paths), rasterized=len(paths) > MOST_VECTOR, **look))
+    ax.autoscale_view()
+    return drawn
+
+
+def _cells(
+    ax: Any,
+    values: Real,
+    edges: tuple[Any, Any],
+    limits: tuple[float, float],
+    title: str,
+    bars: Sequence[tuple[int, float, float]] = (),
+) -> Any:
+    """A heat map of values between edges, NaN hatched. `bars` are (cluster, begin, end) of its rows."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    low, high = limits
+    shades = "PuOr_r" if low < 0 else LinearSegmentedColormap.from_list("observed", ["white", OBSERVED])
+    # Missing cells are transparent: the hatched background shows through.
+    ax.set_facecolor("#e4e4e4")
+    ax.patch.set(hatch="/////", edgecolor="#a0a0a0", linewidth=0)
+    mesh = ax.pcolormesh(*edges, np.ma.masked_invalid(values), cmap=shades, vmin=low, vmax=high, rasterized=True)
+    inches = ScaledTranslation(-BAR_PLACE / 72, 0, ax.figure.dpi_scale_trans)
+    beside = blended_transform_factory(ax.transAxes, ax.transData) + inches
+    for label, begin, end in bars:
+        line = {"color": colour(label), "linewidth": 5, "solid_capstyle": "butt"}
+        ax.plot([0, 0], [begin, end], transform=beside, clip_on=False, **line)
+        ax.axhline(end, color="black", linewidth=0.6)
+    ax.tick_params("y", pad=BAR_PLACE + 5 if bars else 3)
+    ax.spines[:].set_visible(False)
+    bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, aspect=25)
+    bar.set_label(title, fontsize=8)
+    bar.outline.set_visible(False)
+    return mesh
+
+
+def _ticks(ax: Any, which: str, places: Sequence[float], words: Sequence[str], *, turned: bool = False) -> None:
+    """Words at places of the axis "x" or "y"."""
+    look = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    getattr(ax, f"set_{which}ticks")(places, words, fontsize=8, parse_math=False, **look)
+    ax.tick_params(which, length=0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -80,7 +133,6 @@ class FusionMapDisplay(_Display):
     centers : K x 2, coordinates of the cluster centres.
     labels : cluster of each row; -1 for outliers.
     shares : fraction of the variance along each axis.
-    tooltip : text that an interactive figure shows for a row of `points`, by its index; by default its number.
 
     Examples
     --------
@@ -93,54 +145,47 @@ class FusionMapDisplay(_Display):
     centers: Real
     labels: Labels
     shares: Real
-    tooltip: Callable[[int], str] = str
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, names: Sequence[Any] | None = None, ax: Any = None) -> Self:
-        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes; `names` are those of its rows."""
-        found = read_findings(estimator, names=names)
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
+        found = read_findings(estimator)
         display = cls(
             points=found.points,
             ends=found.plane.project(found.fused),
             centers=found.plane.project(found.centers),
             labels=found.labels[found.drawn],
             shares=found.plane.shares,
-            tooltip=_tooltips(found),
         )
         return display.plot(ax=ax)
 
-    def _drawing(self) -> Drawing:
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 6.0, 4.6
+
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
         crowd = min(1.0, np.sqrt(400 / max(len(self.points), 1)))  # many rows are drawn smaller and fainter
-        marks: dict[str, list[Any]] = {"lines": [], "rows": [], "centers": []}
+        artists: dict[str, list[Any]] = {"lines": [], "rows": [], "centers": []}
         every = 1 + len(self.points) // MOST_LINES
         for k in [*range(len(self.centers)), *([-1] if (self.labels < 0).any() else [])]:
-            rows = np.flatnonzero(self.labels == k)
-            texts, name = [self.tooltip(int(row)) for row in rows], "outliers" if k < 0 else f"cluster {k}"
-            marks["rows"].append(Markers(self.points[rows], k, 2 + 2.6 * crowd, texts, name, 0.5 + 0.4 * crowd))
+            mine, name = self.labels == k, "outliers" if k < 0 else f"cluster {k}"
             if k >= 0:
-                lines = np.stack([self.points[rows], self.ends[rows]], axis=1)[::every]
-                marks["lines"].append(Paths(list(lines), colour(k), 0.5, 0.12 + 0.33 * crowd))
-                marks["centers"].append(Badge(self.centers[k], k))
-        x, y = (
-            Axis(f"{which} principal component ({share:.0%} of the variance)")
-            for which, share in zip(("first", "second"), self.shares, strict=True)
-        )
-        return Drawing(marks, x, y, (6.0, 4.6), equal=True)
-
-
-def _tooltips(found: Findings) -> Callable[[int], str]:
-    """The name, cluster and confidence of a row, and its values in the columns that separate the clusters best."""
-
-    def tooltip(i: int) -> str:
-        row = found.drawn[i]
-        sure = "" if found.confidence is None else f", confidence {found.confidence[row]:.3f}"
-        lines = [f"<b>{as_text(found.names[row])}</b>", cluster_word(int(found.labels[row])) + sure]
-        for about in found.contrasts.columns[:TOLD_COLUMNS]:
-            column = found.columns[about.position]
-            lines.append(f"{as_text(column.name)}: {as_text(column.word(row))}")
-        return "<br>".join(lines)
-
-    return tooltip
+                lines = np.stack([self.points[mine], self.ends[mine]], axis=1)[::every]
+                look = {"colors": colour(k), "linewidths": 0.5, "alpha": 0.12 + 0.33 * crowd}
+                artists["lines"].append(_lines(ax, list(lines), **look))
+            look = {"label": name, "alpha": 0.5 + 0.4 * crowd}
+            artists["rows"].append(_markers(ax, self.points[mine], k, 2 + 2.6 * crowd, **look))
+        for k, place in enumerate(self.centers):
+            ring = {"markersize": 12, "color": "white", "markeredgecolor": colour(k), "markeredgewidth": 1.8}
+            ax.plot(*place, "o", zorder=4, **ring)
+            text = ax.annotate(str(k), place, ha="center", va="center", fontsize=7.5, zorder=5)
+            artists["centers"].append(text)
+        for which, axis, share in zip(("first", "second"), (ax.set_xlabel, ax.set_ylabel), self.shares, strict=True):
+            axis(f"{which} principal component ({share:.0%} of the variance)")
+        ax.set_aspect("equal", adjustable="datalim")
+        if 0 < len(artists["rows"]) <= MOST_IN_LEGEND + 1:
+            ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return artists
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -183,31 +228,30 @@ class ClusterMapDisplay(_Display):
         found = read_findings(estimator, names=names, feature_names=feature_names)
         return cls(cells=cluster_map_of(found, most_rows, most_features)).plot(ax=ax)
 
-    def _drawing(self) -> Drawing:
-        shown, title = self.cells, "standard deviations from the mean"
+    @property
+    def _size(self) -> tuple[float, float]:
+        n, p = self.cells.cells.shape
+        return min(3.0 + 0.25 * p, 14.0), 2.2 + (0.14 * n if n <= MOST_NAMED else min(0.06 * n, 8.0))
+
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
+        shown, title = self.cells, "standard deviations from the mean (hatched: missing)"
         n, p = shown.cells.shape
-        rows = [f"<b>{as_text(name)}</b><br>{cluster_word(int(label))}<br>"
-                for name, label in zip(shown.names, shown.labels, strict=True)]  # fmt: skip
-        told = [
-            [f"{row}{as_text(feature)}: " + (f"{readable(value)} {title}" if np.isfinite(value) else "missing")
-             for feature, value in zip(shown.features, values.tolist(), strict=True)]
-            for row, values in zip(rows, shown.cells, strict=True)
-        ]  # fmt: skip
         limit = max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(shown.cells), initial=0.0))))
-        runs = _runs(shown.labels, np.arange(n + 1) - 0.5)
-        ticks = (np.arange(n).tolist(), shown.names) if n <= MOST_NAMED else _cluster_ticks(runs)
-        edges = (np.arange(p + 1) - 0.5, np.arange(n + 1) - 0.5)
-        cells = Cells(shown.cells, edges, (-limit, limit), f"{title} (hatched: missing)", told, runs)
-        height = 2.2 + (0.14 * n if n <= MOST_NAMED else min(0.06 * n, 8.0))
-        size = (min(3.0 + 0.25 * p, 14.0), height)
-        return Drawing({"cells": [cells]}, _named(shown.features), Axis(ticks=ticks, reversed=True), size)
+        runs, edges = _runs(shown.labels, np.arange(n + 1) - 0.5), (np.arange(p + 1) - 0.5, np.arange(n + 1) - 0.5)
+        cells = _cells(ax, shown.cells, edges, (-limit, limit), title, runs)
+        _named(ax, shown.features)
+        _ticks(ax, "y", *((np.arange(n).tolist(), shown.names) if n <= MOST_NAMED else _cluster_ticks(runs)))
+        ax.invert_yaxis()
+        return {"cells": [cells]}
 
 
-def _named(names: Sequence[str], shift: float = 0.0) -> Axis:
-    """An axis with the names of features, if there are not too many."""
+def _named(ax: Any, names: Sequence[str], shift: float = 0.0) -> None:
+    """Names of features below a heat map, if there are not too many."""
     if len(names) > MOST_NAMED:
-        return Axis(f"{len(names)} features, similar ones side by side", ([], []))
-    return Axis(ticks=((np.arange(len(names)) + shift).tolist(), names), turned=True)
+        ax.set_xlabel(f"{len(names)} features, similar ones side by side")
+        _ticks(ax, "x", [], [])
+    else:
+        _ticks(ax, "x", (np.arange(len(names)) + shift).tolist(), names, turned=True)
 
 
 def _runs(labels: Any, edges: Any) -> list[tuple[int, float, float]]:
@@ -268,21 +312,22 @@ class ProfileDisplay(_Display):
         )
         return display.plot(ax=ax)
 
-    def _drawing(self) -> Drawing:
-        told = [
-            [f"{as_text(name)}<br>cluster {k}: "
-             + (f"effect size {value:+.2f}" if np.isfinite(value) else "too few observed values")
-             for k, value in enumerate(values.tolist())]
-            for name, values in zip(self.features, self.effects.T, strict=True)
-        ]  # fmt: skip
+    @property
+    def _size(self) -> tuple[float, float]:
+        k, p = self.effects.shape
+        return 3.2 + 0.42 * k, 1.6 + 0.21 * p
+
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
         k, p = self.effects.shape
         edges = (np.arange(k + 1) - 0.5, np.arange(p + 1) - 0.5)
-        cells = Cells(self.effects.T, edges, (-1.0, 1.0), "lower or higher than in the other rows", told)
+        cells = _cells(ax, self.effects.T, edges, (-1.0, 1.0), "lower or higher than in the other rows")
         sizes = [f"{cluster}: {size:,}" for cluster, size in enumerate(self.sizes)]
         names = [f"{name}  {share:.0%}" for name, share in zip(self.features, self.telling, strict=True)]
-        x = Axis("cluster and number of rows", (list(range(k)), sizes), turned=True)
-        y = Axis("feature and share of its variance between clusters", (list(range(p)), names), reversed=True)
-        return Drawing({"cells": [cells]}, x, y, (3.2 + 0.42 * k, 1.6 + 0.21 * p))
+        ax.set(xlabel="cluster and number of rows", ylabel="feature and share of its variance between clusters")
+        _ticks(ax, "x", list(range(k)), sizes, turned=True)
+        _ticks(ax, "y", list(range(p)), names)
+        ax.invert_yaxis()
+        return {"cells": [cells]}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -303,20 +348,22 @@ class MissingnessDisplay(_Display):
         """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or new axes; `feature_names` replace its own."""
         return cls(missing=compare_missingness(read_findings(estimator, feature_names=feature_names))).plot(ax=ax)
 
-    def _drawing(self) -> Drawing:
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 6.0, 4.2
+
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
         missing, starred = self.missing, set(self.missing.differing.tolist())
-        names = [f"{name} *" if j in starred else name for j, name in enumerate(missing.names)]
-        spans = list(zip(missing.columns[:-1], missing.columns[1:], strict=True))
-        titles = [names[a] if b == a + 1 else f"{names[a]} to {names[b - 1]}" for a, b in spans]
-        told = [
-            [f"{as_text(title)}<br>{cluster_word(int(missing.cluster[i]))}: {share:.0%} observed"
-             for title, share in zip(titles, shares, strict=True)]
-            for i, shares in enumerate(missing.bands)
-        ]  # fmt: skip
         runs = _runs(missing.cluster, missing.rows)
-        cells = Cells(missing.bands, (missing.columns, missing.rows), (0.0, 1.0), "observed", told, runs)
-        x = _named(names, 0.5) if len(titles) == len(names) else Axis("columns in the order of the table", ([], []))
-        return Drawing({"cells": [cells]}, x, Axis(ticks=_cluster_ticks(runs), reversed=True), (6.0, 4.2))
+        cells = _cells(ax, missing.bands, (missing.columns, missing.rows), (0.0, 1.0), "observed", runs)
+        if len(missing.columns) - 1 == len(missing.names):
+            _named(ax, [f"{name} *" if j in starred else name for j, name in enumerate(missing.names)], 0.5)
+        else:
+            ax.set_xlabel("columns in the order of the table")
+            _ticks(ax, "x", [], [])
+        _ticks(ax, "y", *_cluster_ticks(runs))
+        ax.invert_yaxis()
+        return {"cells": [cells]}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -356,27 +403,23 @@ class FusionPathDisplay(_Display):
         )
         return display.plot(ax=ax)
 
-    def _drawing(self) -> Drawing:
-        steps = np.arange(len(self.groups))
-        told = [self._told(k) for k in range(len(steps))]
-        first, second = (np.column_stack([steps, values]) for values in (self.criteria, self.groups))
-        marks: dict[str, list[Any]] = {
-            "criterion": [Curve(first, COLOURS[0], told, self.criterion_name, star=self.chosen)],
-            "groups": [Curve(second, MUTED, told, "number of groups", second=True)],
-        }
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
+        steps, look = np.arange(len(self.groups)), {"markersize": 4, "linewidth": 1.3}
+        star = {"color": "#E69F00", "markersize": 13, "markeredgecolor": "black", "markeredgewidth": 0.7, "zorder": 4}
+        criterion = ax.plot(steps, self.criteria, "o-", color=COLOURS[0], label=self.criterion_name, **look)
+        ax.plot([self.chosen], [self.criteria[self.chosen]], "*", **star)
+        ax.axvline(self.chosen, color=MUTED, linewidth=0.8, linestyle=":")
+        other = ax.twinx()
+        groups = other.plot(steps, self.groups, "s--", color=MUTED, label="number of groups", **look)
+        other.set_yscale("log")
+        other.yaxis.set_major_formatter("{x:g}")
+        other.spines["top"].set_visible(False)
+        other.set_ylabel("number of groups")
         every = 1 + len(steps) // 9
-        shown = steps[self.chosen % every :: every]
-        words = [f"{self.lams[k]:.3g}" if np.isfinite(self.lams[k]) else "–" for k in shown]
-        x = Axis("fusion strength lam (star: chosen step)", (shown.tolist(), words))
-        return Drawing(marks, x, Axis(self.criterion_name), second=Axis("number of groups", log=True))
-
-    def _told(self, k: int) -> str:
-        parts = [f"step {k + 1}", counted(int(self.groups[k]), "group")]
-        if np.isfinite(self.lams[k]):
-            parts.append(f"lam {readable(float(self.lams[k]))}")
-        if np.isfinite(self.criteria[k]):
-            parts.append(f"{self.criterion_name} {readable(float(self.criteria[k]))}")
-        return "<br>".join([*parts, *(["the chosen step"] if k == self.chosen else [])])
+        shown = steps[self.chosen % every :: every].tolist()
+        _ticks(ax, "x", shown, [f"{self.lams[k]:.3g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
+        ax.set(xlabel="fusion strength lam (star: chosen step)", ylabel=self.criterion_name)
+        return {"criterion": criterion, "groups": groups}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -404,19 +447,20 @@ class DendrogramDisplay(_Display):
             raise InputError("the path has no step with two or more groups: there is no tree to draw")
         return cls(branches=branches, chosen=chosen).plot(ax=ax)
 
-    def _drawing(self) -> Drawing:
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
         floor = min((join.lam for join in self.branches.joins if join.lam > 0), default=1.0) / LEAF_RATIO
-        marks: dict[str, list[Any]] = {"joins": [], "leaves": []}
+        joins, leaves = [], []
         for join in self.branches.joins:
             (a, low), (b, other), top = join.left, join.right, max(join.lam, floor)
             path = np.array([[a, max(low, floor)], [a, top], [b, top], [b, max(other, floor)]])
             both = join.clusters[0] if join.clusters[0] == join.clusters[1] else -1
-            ink, dotted = MUTED if both < 0 else colour(both), join.step > self.chosen
-            told = [f"merge at lam {readable(join.lam)}<br>step {join.step + 1}"]
-            marks["joins"].append(Paths([path], ink, 1.1 if dotted else 2.2, dotted=dotted, texts=told))
-        for x, (cluster, size) in enumerate(zip(self.branches.clusters, self.branches.sizes, strict=True)):
-            words = [f"{counted(size, 'row')}<br>{cluster_word(cluster)}"]
-            marks["leaves"].append(Markers(np.array([[x, floor]]), cluster, 5.0, words))
+            look = {"linewidths": 1.1, "linestyles": ":"} if join.step > self.chosen else {"linewidths": 2.2}
+            joins.append(_lines(ax, [path], colors=MUTED if both < 0 else colour(both), **look))
+        for x, cluster in enumerate(self.branches.clusters):
+            leaves.append(_markers(ax, np.array([[x, floor]]), cluster, 5.0))
         sizes = [f"{size:,}" for size in self.branches.sizes]
-        x_axis = Axis("number of rows in each group", (list(range(len(sizes))), sizes), turned=len(sizes) > 12)
-        return Drawing(marks, x_axis, Axis("fusion strength lam", log=True))
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.set(xlabel="number of rows in each group", ylabel="fusion strength lam")
+        _ticks(ax, "x", list(range(len(sizes))), sizes, turned=len(sizes) > 12)
+        return {"joins": joins, "leaves": leaves}

@@ -63,13 +63,10 @@ class Condition(PlainRecord):
             return f"{self.column} {sign} {self.limit_text}"
         words = list(map(str, self.levels))
         if len(words) == 1:
-            return f"{self.column} = {words[0]}"
-        between = self.kind == "ordered"
-        return (
-            f"{self.column} from {words[0]} to {words[-1]}"
-            if between
-            else f"{self.column} is {', '.join(words[:-1])} or {words[-1]}"
-        )
+            return f"{self.column} = {level_word(words[0])}"
+        if self.kind == "ordered":
+            return f"{self.column} from {level_word(words[0])} to {level_word(words[-1])}"
+        return f"{self.column} is {either(words)}"
 
     @property
     def limit_text(self) -> str:
@@ -261,10 +258,22 @@ def percent(share: float, digits: int = 0) -> str:
     return f">{100 - 10**-digits:g}%" if 1 - least <= share < 1 else f"{share:.{digits}%}"
 
 
+def level_word(level: str) -> str:
+    """A level as text, in quotation marks if it could be read as two."""
+    return f'"{level}"' if "," in level or " or " in level or " and " in level else level
+
+
+def either(levels: Sequence[str]) -> str:
+    """Two or more levels as in "a, b or c"."""
+    return f"{', '.join(map(level_word, levels[:-1]))} or {level_word(levels[-1])}"
+
+
 def limit_word(limit: float) -> str:
     """A limit as text, with all of its digits where it has few."""
     code = _code(limit)
-    return code.replace("-", "−") if len(code) <= 8 else readable(limit)
+    if len(code) > 8:
+        return readable(limit)
+    return (f"{int(code):,}" if abs(limit) >= 10_000 and code.lstrip("-").isdigit() else code).replace("-", "−")
 
 
 def _key(level: Any, kind: str) -> str:

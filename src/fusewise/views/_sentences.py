@@ -18,11 +18,10 @@ from fusewise.support import PlainRecord, counted, in_series, readable, readable
 from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, LEVEL, Contrast
-from fusewise.views._rules import ClusterRule, limit_word, percent
+from fusewise.views._rules import ClusterRule, either, level_word, limit_word, percent
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
-    from fusewise.views._profile import Missingness, ObservedCenters, Profile
 
 #: Number of traits named, and the separation from which on a column is a trait.
 MOST_TRAITS, LEAST_SEPARATION = 3, 0.25
@@ -34,6 +33,8 @@ LEAST_LEVELS, LEAST_MISSING = 0.1, 0.25
 MOST_LEVELS = 3
 #: Properties in the name of a cluster, and how many more if two clusters would have the same name.
 FEW_PROPERTIES, MOST_PROPERTIES = 2, 3
+#: Maximum number of characters of a column or a level in the name of a cluster; longer ones are cut in the middle.
+MOST_CHARACTERS = 32
 #: Maximum number of columns named that do not differ between the clusters.
 MOST_SILENT = 12
 #: Maximum number of columns named in a sentence, of lines in a table, and of its cells if there are many clusters.
@@ -119,11 +120,24 @@ def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
     found: list[list[str]] = [[] for _ in traits]
     for part, most in (("name", FEW_PROPERTIES), ("name", MOST_PROPERTIES), ("short", FEW_PROPERTIES)):
         often = Counter(frozenset(name) for name in found)  # "high a, high b" is "high b, high a"
-        longer = [[getattr(trait, part) for trait in of[:most]] for of in traits]
+        longer = [[_shortened_in(trait, getattr(trait, part)) for trait in of[:most]] for of in traits]
         found = [
             more if often[frozenset(name)] > 1 or not name else name for name, more in zip(found, longer, strict=True)
         ]
     return tuple(map(", ".join, found))
+
+
+def _shortened_in(trait: Trait, name: str) -> str:
+    """The name of a trait with that of its column shortened, which may be a whole question."""
+    return name.replace(trait.column, _shortened(trait.column), 1)
+
+
+def _shortened(text: str) -> str:
+    """A text without its middle if it is long, in whole words if it has some."""
+    half = MOST_CHARACTERS // 2
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return f"{text[:half].rsplit(' ', 1)[0]}…{text[-half:].split(' ', 1)[-1]}"
 
 
 def _traits(found: Findings, k: int) -> list[Trait]:
@@ -133,7 +147,8 @@ def _traits(found: Findings, k: int) -> list[Trait]:
     contrasts = found.contrasts.clusters[k]
     clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
     said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear]
-    said += [_missing(contrast, found.columns[contrast.column]) for contrast in contrasts]
+    differing = found.missingness.differing
+    said += [_missing(each, found.columns[each.column]) for each in contrasts if each.column in differing]
     return [trait for trait in said if trait is not None][:MOST_TRAITS]
 
 
@@ -171,14 +186,15 @@ def _equal(name: str, word: str) -> str:
 def _level_trait(contrast: Contrast) -> Trait | None:
     """The level that is more or less frequent; if that is little of the difference, a few that are more frequent."""
     assert contrast.effect is not None
-    parts, name, level = contrast.effect.parts, contrast.name, contrast.level
+    parts, name, level = contrast.effect.parts, contrast.name, str(contrast.level)
     if abs(parts[0] - parts[1]) >= contrast.separation / 2:
         way = "" if parts[0] > parts[1] else "not "
-        return _share_trait(name, f"{name} = {level}", parts, f"{name} {way}{level}")
+        short = level_word(_shortened(level))
+        return _share_trait(name, f"{name} = {level_word(level)}", parts, f"{name} {way}{short}")
     each = zip(contrast.levels, contrast.inside.shares, contrast.outside.shares, strict=True)
     some = sorted((of for of in each if of[0] != OTHERS), key=lambda of: of[2] - of[1])[:MOST_LEVELS]
     p, q = sum(of[1] for of in some), sum(of[2] for of in some)
-    which = f"{name} = {', '.join(of[0] for of in some[:-1])} or {some[-1][0]}"
+    which = f"{name} = {either([of[0] for of in some])}"
     return _share_trait(name, which, (p, q), which) if p - q >= LEAST_LEVELS else None
 
 
@@ -225,9 +241,21 @@ def observed_words(share: float) -> str:
 
 
 def lead(found: Findings, option: str) -> list[str]:
-    """What must be known before anything else: that the number of clusters is not sure, or that there is only one."""
+    """What must be known before anything else: that the number of clusters, or a cluster itself, is not sure."""
     number = number_sentence(found, option)
-    return [number] if found.n_clusters == 1 or "not sure" in number else []
+    return [*([number] if found.n_clusters == 1 or "not sure" in number else []), *_not_stable(found)]
+
+
+def _not_stable(found: Findings) -> list[str]:
+    """Which clusters were not found again in random parts of the rows."""
+    judged = found.stability
+    loose = [] if judged is None else [k for k, grade in enumerate(judged.grades) if grade == "not stable"]
+    if not loose:
+        return []
+    which = f"Cluster {loose[0]} is" if len(loose) == 1 else f"Clusters {number_ranges(loose)} are"
+    if len(loose) == found.n_clusters > 1:
+        which = "The clusters are"
+    return [f"{which} not stable: fits to random parts of the rows find others."]
 
 
 def remarks(found: Findings) -> list[str]:
@@ -313,13 +341,15 @@ def number_sentence(found: Findings, option: str = "n_clusters=") -> str:
         alone = " It is not sure that there are groups at all." if one else ""
         return f"{number}; {others[0]} {'is' if others[0] == 1 else 'are'} about as good.{alone}"
     best = max(found.alternatives, key=lambda other: other.gain)
-    if not told and best.n_clusters > found.n_clusters and best.gain > 2 * best.error:
+    better = not told and best.n_clusters > found.n_clusters and best.gain > 2 * best.error
+    if better:
         most = f"The criterion is largest for {best.n_clusters}"
-        one = f" {most}; the fewest clusters that come close to it were taken.{one}"
+        one = f" {most}; the fewest clusters with most of its gain over a single one were taken.{one}"
     every = sorted([*others, found.n_clusters])
     whole = every == list(range(every[0], every[-1] + 1))
     rivals = f"any number from {every[0]} to {every[-1]} is" if whole else f"{number_ranges(others)} are"
-    return f"{number}, but the number is not sure: {rivals} about as good.{one}"
+    good = "about as good, or better" if better else "about as good"
+    return f"{number}, but the number is not sure: {rivals} {good}.{one}"
 
 
 def path_sentences(found: Findings) -> list[str]:
@@ -334,8 +364,8 @@ def path_sentences(found: Findings) -> list[str]:
         why = f"was chosen: {'it stays the same over the most steps' if groups > 1 else 'no step has several groups'}"
     else:
         best = path.criteria[path.chosen] >= max(path.criteria)
-        why = "has the largest" if best else "is the one with the fewest groups that comes close to the largest"
-        why += " value of the criterion, which measures how well a partition explains the observed values"
+        why = "has the largest value of" if best else "has the fewest groups of those with most of the largest gain in"
+        why += " the criterion, which measures how well a partition explains the observed values"
     said = [
         "As lam, the strength of the fusion penalty, grows, rows fuse into fewer and fewer groups, here in "
         f"{counted(len(trail.steps), 'step')}.",
@@ -391,31 +421,8 @@ def stability_sentence(judged: Stability) -> str:
     return f"The model was fitted again {fits}{hidden}: it found {in_series(numbers)}."
 
 
-def telling(found: Findings, profile: Profile, observed: ObservedCenters) -> list[dict[str, Any]]:
-    """The features drawn, best ones first, with the means of the observed values and the centres."""
-    means, centers = found.shown(observed.means), found.shown(found.centers)
-
-    def words(k: int, j: int) -> str:
-        # Of a few rows the centre is nearly a row.
-        if np.isnan(observed.means[k, j]) or not (found.rows or found.sizes[k] >= LEAST_VALUES):
-            return "–"
-        # Shrinkage can leave a share slightly outside [0, 1].
-        a, b = (f"{np.clip(of[k, j], 0, 1):.0%}" if found.shares[j] else readable(of[k, j]) for of in (means, centers))
-        return f"{a} ({b})"
-
-    order = profile.shown[np.argsort(-profile.telling[profile.shown], kind="stable")]
-    return [
-        {
-            "feature": found.features[j],
-            "share": float(profile.telling[j]),
-            "centers": [words(k, j) for k in range(found.n_clusters)],
-        }
-        for j in order
-    ]
-
-
-def profile_sentences(found: Findings, profile: Profile | None = None) -> list[str]:
-    """Sentences on the columns that separate the clusters and, with a profile, on what is not drawn of it."""
+def profile_sentences(found: Findings, *, drawn: bool = False) -> list[str]:
+    """Sentences on the columns that separate the clusters and, if their profile is drawn, on what is not in it."""
     if not found.n_clusters:
         return ["There is no cluster."]
     if found.n_clusters == 1:
@@ -437,8 +444,9 @@ def profile_sentences(found: Findings, profile: Profile | None = None) -> list[s
     if empty:
         columns = counted(len(empty), "column has", "columns have")
         said.append(f"{columns} too few observed values to compare the clusters: {some_of(empty, MOST_SILENT)}.")
-    if profile is None:
+    if not drawn:
         return said
+    profile = found.profile
     if len(profile.shown) < len(profile.telling):
         said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
     crosses = int(np.isnan(profile.effects).sum())
@@ -447,8 +455,9 @@ def profile_sentences(found: Findings, profile: Profile | None = None) -> list[s
     return said
 
 
-def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
+def missing_sentences(found: Findings) -> list[str]:
     """Sentences on whether missingness depends on the cluster."""
+    missing = found.missingness
     if found.seen.all():
         return ["No values are missing."]
     half = [(column, int(np.count_nonzero(column.bounded))) for column in found.columns if column.bounded.any()]
@@ -479,8 +488,9 @@ def missing_sentences(found: Findings, missing: Missingness) -> list[str]:
     ]
 
 
-def map_size(found: Findings, missing: Missingness) -> str:
+def map_size(found: Findings) -> str:
     """Sentence that says what a cell of the missingness map represents."""
+    missing = found.missingness
     n, p = found.seen.shape
     rows, columns = missing.bands.shape
     if (rows, columns) == (n, p):
@@ -490,8 +500,9 @@ def map_size(found: Findings, missing: Missingness) -> str:
     return f"The table is too large to draw every value: a cell is {tall} by {wide}, shaded by the fraction observed."
 
 
-def missing_columns(found: Findings, missing: Missingness) -> list[dict[str, Any]]:
+def missing_columns(found: Findings) -> list[dict[str, Any]]:
     """One line of the table of missing values per column, clearest differences first."""
+    missing = found.missingness
     most = max(NAMED, min(LISTED, MOST_CELLS // max(found.n_clusters, 1)))
     order = np.argsort(np.nan_to_num(missing.p_values, nan=2.0), kind="stable")[:most]
     return [

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from fusewise.automatic import Choice, MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
-from fusewise.views._profile import Profile, profile_of
+from fusewise.views._profile import profile_of
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -326,9 +326,9 @@ class RowTree:
         return len(self.rows) <= MOST_NAMED
 
 
-def row_tree(found: Findings, profile: Profile | None = None) -> RowTree:
+def row_tree(found: Findings) -> RowTree:
     """Order the rows by the tree of the model, or by cluster if it has none."""
-    features = (profile_of(found) if profile is None else profile).shown
+    features = found.profile.shown
     joins: tuple[TreeJoin, ...] = ()
     if isinstance(found.path, Choice) and found.path.tree.n_points > 1:
         rows, joins = _by_tree(found, found.path.tree)

@@ -186,10 +186,18 @@ def test_without_scripts_the_tables_are_there(browser, page_file, model):
     context.close()
 
 
-@pytest.mark.parametrize(("low", "high", "texts"), [(2007, 2010, "2007 2008 2009 2010"), (0, 3, "0 1 2 3")])
-def test_no_two_ticks_read_the_same(page, low, high, texts):
-    """Of numbers written without decimals, there are no ticks between whole ones."""
+@pytest.mark.parametrize(
+    ("low", "high", "options", "texts"),
+    [
+        (2007, 2010, "format: (value) => value.toFixed(0)", "2007 2008 2009 2010"),
+        (0, 3, "format: (value) => value.toFixed(0)", "0 1 2 3"),
+        (0.5, 12.5, "format: String, whole: true", "5 10"),
+        (0.5, 12.5, "format: String", "2.5 5 7.5 10 12.5"),
+    ],
+)
+def test_no_two_ticks_read_the_same(page, low, high, options, texts):
+    """Of whole numbers, and of numbers written without decimals, there are no ticks between whole ones."""
     scales = Path(report.__file__).with_name("web") / "scales.js"
-    asked = f"linearScale([{low}, {high}], [0, 300], {{ format: (value) => value.toFixed(0) }})"
+    asked = f"linearScale([{low}, {high}], [0, 300], {{ {options} }})"
     told = f"(() => {{ {scales.read_text()}; return {asked}.ticks.map((tick) => tick.text).join(' '); }})()"
     assert page.evaluate(told) == texts

@@ -125,13 +125,41 @@ def test_skewed_columns_are_drawn_on_a_scale_that_shows_them(patient_model, pati
     assert columns["a"]["soft"] == 0
 
 
+def test_what_is_not_stable_is_said_first(tmp_path):
+    """One group cut into six, and two groups: only of the former other parts of the rows give others."""
+    rng = np.random.default_rng(0)
+    for gap, loose in ((0, True), (9, False)):
+        X = rng.normal(size=(120, 4)) + gap * (np.arange(120) % 2)[:, None]
+        model = FusionClustering(n_clusters=6 if loose else None).fit(X)
+        model.stability()
+        page = Reader(model.report(tmp_path / "p.html", force=True).read_text("utf-8"))
+        head = "".join(page.text).split("Each point is a row")[0]
+        assert ("not stable: fits to random parts of the rows find others." in head) == loose
+
+
+def test_the_first_view_leaves_out_a_few_distant_rows(tmp_path):
+    """Two rows of 160 far from the others would leave these in a corner."""
+    X = np.random.default_rng(0).normal(size=(160, 3))
+    X[:80, :2] += 12
+    X[:2, 2] = -70, 70
+    model = FusionClustering(semi_supervised=True).fit(X, np.repeat([0, 1], 80))
+    picture = data_of(model.report(tmp_path / "p.html").read_text("utf-8"))["maps"][0]
+    places = np.column_stack([unpacked(picture[axis]) for axis in "xy"])
+    ends = np.array(picture["frame"])
+    inside = ((places >= ends[:, 0]) & (places <= ends[:, 1])).all(axis=1)
+    assert np.flatnonzero(~inside).tolist() == [0, 1]
+    assert (np.ptp(places[2:], axis=0) > 0.8 * np.diff(ends, axis=1)[:, 0]).all()
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_many_clusters_and_columns_are_folded(browser, tmp_path, width):
     """Of 30 clusters and 60 columns the page shows 12 and 30 at first, and is about as tall as with few."""
     rng = np.random.default_rng(3)
     k = np.repeat(np.arange(30), 12)
     X = 20 * rng.normal(size=(30, 60))[k] + rng.normal(size=(360, 60))
-    frame = pd.DataFrame(X, columns=[f"a long name {j}" for j in range(60)])
+    frame = pd.DataFrame(X, columns=["how a first column can be called", *(f"a long name {j}" for j in range(1, 60))])
+    frame.iloc[0, 0] = np.nan
+    frame *= 1000  # ticks of five digits
     model = FusionClustering(n_clusters=30).fit(frame)
     opened = ChromiumTab(browser, model.report(tmp_path / "p.html"), width)
     assert opened.cut_texts() == []

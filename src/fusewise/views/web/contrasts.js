@@ -57,10 +57,10 @@ function paintPanel(surface, partition, k, contrast, { x, y, width }) {
 
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
-function paintHistogram(surface, { left, top, right, bottom }, { edges, soft }, [inside, outside], { median, medians }, k) {
+function paintHistogram(surface, { left, top, right, bottom }, { edges, soft, whole }, [inside, outside], { median, medians }, k) {
   const { ink, muted, line, unit } = theme();
   const count = Math.max(2, (right - left) / (62 * unit)), range = [edges[0], edges[edges.length - 1]];
-  const x = soft ? softScale(range, [left, right], soft, { count }) : linearScale(range, [left, right], { count });
+  const x = soft ? softScale(range, [left, right], soft, { count }) : linearScale(range, [left, right], { count, whole });
   // Bins may differ in width: bars show densities.
   const widths = edges.slice(1).map((edge, i) => x.at(edge) - x.at(edges[i]));
   const usual = Math.min(...widths.filter((width) => width > 0)) || 1;
@@ -72,7 +72,10 @@ function paintHistogram(surface, { left, top, right, bottom }, { edges, soft }, 
   const corners = [[left, bottom], ...outline.flatMap((height, i) => [[x.at(edges[i]), y(height)], [x.at(edges[i + 1]), y(height)]]), [right, bottom]];
   surface.line(corners, { stroke: ink, width: 1.3 });
   surface.segments([left, bottom, right, bottom], { stroke: line });
-  for (const { at, text } of x.ticks) surface.text(at, bottom + 10 * unit, text, { anchor: at < left + 12 ? "start" : at > right - 12 ? "end" : "middle", size: 10.5, fill: muted });
+  for (const { at, text } of x.ticks) {
+    const half = widthOf(text, 10.5) / 2 + 2;
+    surface.text(Math.max(left + half, Math.min(right - half, at)), bottom + 10 * unit, text, { anchor: "middle", size: 10.5, fill: muted });
+  }
   if (median !== null) surface.path(`M${x.at(Math.max(edges[0], Math.min(edges[edges.length - 1], median)))} ${bottom}l-4 6h8Z`, { fill: colourOf(k) });
   edges.slice(1).forEach((edge, i) => surface.area(x.at(edges[i]), top, x.at(edge) - x.at(edges[i]), bottom - top + 14, {
     tip: () => `${readable(edges[i])} to ${readable(edge)}: ${percent(inside[i])} of cluster ${k}, ${percent(outside[i])} elsewhere (medians ${medians[0]} and ${medians[1]})`,

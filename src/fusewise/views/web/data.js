@@ -50,12 +50,19 @@ function shorten(text, most = 28) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
+/** A text without its middle, in whole words if it has some: long names often begin alike. */
+function shortenMiddle(text, most) {
+  if (text.length <= most) return text;
+  const first = text.slice(0, Math.ceil(most / 2)), last = text.slice(text.length - Math.floor(most / 2) + 1);
+  return `${first.replace(/\s+\S*$/, "")}…${last.replace(/^\S*\s+/, "")}`;
+}
+
 /** The name of a feature, shortened; of "column=level" the column first, so that levels can be told apart. */
 function shortenFeature(text, most) {
   const at = text.lastIndexOf("=");
-  if (text.length <= most || at < 0) return shorten(text, most);
-  const level = shorten(text.slice(at), Math.ceil(0.6 * most));
-  return `${shorten(text.slice(0, at), most - level.length)}${level}`;
+  if (text.length <= most || at < 0) return shortenMiddle(text, most);
+  const level = shortenMiddle(text.slice(at), Math.ceil(0.5 * most));
+  return `${shortenMiddle(text.slice(0, at), most - level.length)}${level}`;
 }
 
 /** Create an element with children; strings are inserted as text, never as HTML. */

@@ -12,13 +12,13 @@ function roundTicks(low, high, count) {
 }
 
 /** A linear scale from [low, high] to [from, to]; `format` writes its ticks. */
-function linearScale([low, high], [from, to], { count = 5, format = readable } = {}) {
+function linearScale([low, high], [from, to], { count = 5, format = readable, whole = false } = {}) {
   const room = high > low ? high - low : 1;
   const at = (value) => from + ((value - low) / room) * (to - from);
   const back = (pixel) => low + ((pixel - from) / (to - from)) * room;
   const values = roundTicks(low, high, count), distinct = new Set(values.map(format)).size === values.length;
   // Years 2007 to 2009 have no ticks at the half, which would read the same as the next.
-  const kept = distinct ? values : values.filter(Number.isInteger);
+  const kept = distinct && !whole ? values : values.filter(Number.isInteger);
   return { at, back, ticks: kept.map((value) => ({ at: at(value), text: format(value) })) };
 }
 
