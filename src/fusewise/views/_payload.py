@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -125,8 +126,8 @@ MOST_BEYOND = 2.0
 MOST_DEVIATION = 3.0
 
 
-def payload(partitions: list[Findings], file: str) -> dict[str, Any]:
-    """All data used by the scripts of the page; `file` names the files that it offers."""
+def payload(partitions: list[Findings], curve: Sequence[tuple[float, float]], file: str) -> dict[str, Any]:
+    """All data used by the scripts of the page; `curve` is that of the guarantee, `file` names the files it offers."""
     found = partitions[0]
     places = {"components": found.points}
     if len(found.drawn) > 2 and found.rows:
@@ -142,6 +143,7 @@ def payload(partitions: list[Findings], file: str) -> dict[str, Any]:
         "partitions": [_partition(partition, places, file) for partition in partitions],
         "table": _table(found, row_tree(found)) if found.rows else None,
         "trail": _trail(found) if found.rows else None,
+        "curve": curve,
     }
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import fusewise
 from fusewise.automatic import Choice
 from fusewise.fusion import Fidelity, FusionPath, Penalty
 from fusewise.support import InputError, counted, readable, refuse_to_overwrite, write_whole
+from fusewise.theory import ClusterGeometry, promise, success_probability
 from fusewise.views import _sentences as words
 from fusewise.views._certainty import UNCERTAIN, cluster_confidence
 from fusewise.views._colours import SYMBOLS, colour, shape
@@ -87,8 +88,8 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
     except ImportError as error:
         raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
     option = "--n-clusters " if command else "n_clusters="
-    partitions = partitions_of(found)
-    data = payload(partitions, table or PurePath(file).stem)
+    partitions, guarantee = partitions_of(found), guarantee_of(found)
+    data = payload(partitions, guarantee.curve, table or PurePath(file).stem)
     # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_ours),
@@ -123,6 +124,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             trail=found.trail,
             path_sentences=words.path_sentences(found),
             has_groups=found.rows and data["trail"]["tree"] is not None,
+            guarantee=guarantee,
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
             has_numbers=any(column.kind == "number" for column in found.columns),
@@ -296,3 +298,48 @@ def fingerprint(found: Findings) -> str:
 def _value(value: Any) -> str:
     """A parameter as Python code; arrays are given only by their shape."""
     return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) else repr(value)
+
+
+#: Maximum number of rows whose pairs are measured: more would take longer than the fit.
+MOST_MEASURED = 1_500
+#: Maximum number of entries compared over all pairs; wide tables are measured on fewer rows.
+MOST_WORK = 1e8
+#: Observed fractions for which the guarantee is tabulated.
+FRACTIONS = np.linspace(0.05, 1, 20).round(2)
+
+
+class MeasuredGuarantee(NamedTuple):
+    """The guarantee in words, and pairs (observed fraction, guaranteed probability) if any is above 0."""
+
+    sentences: list[str]
+    curve: tuple[tuple[float, float], ...] = ()
+
+
+def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> MeasuredGuarantee:
+    """Measure the clusters in the model's units, on a sample of the rows if there are many."""
+    inside = np.flatnonzero(found.labels >= 0)
+    if not len(inside):
+        return MeasuredGuarantee(["No row is in a cluster, so there is no recovery guarantee."])
+    most = min(most_measured, int(np.sqrt(MOST_WORK / found.values.shape[1])))
+    rows = inside if len(inside) <= most else np.sort(np.random.default_rng(0).choice(inside, most, replace=False))
+    try:
+        geometry = ClusterGeometry.from_data(found.values[rows] / found.unit, found.labels[rows])
+    except ValueError as error:
+        return MeasuredGuarantee([f"No recovery guarantee can be computed: {error}."])
+    sizes = tuple(int(n) for n in found.sizes[np.unique(found.labels[rows])])
+    geometry = replace(geometry, sizes=sizes, observed=float(found.seen[inside].mean()))
+    result, sentences = promise(geometry), []
+    if geometry.n_clusters > 1:
+        n, p = len(found.features), len(found.columns)
+        of = "" if n == p else f" of the model (of {counted(p, 'column')}: a category has a feature for each level)"
+        share = f"{geometry.observed:.1%} of the values of the clustered rows observed"
+        sentences = [f"Measured in {counted(n, 'feature')}{of}, with {share}."]
+    sentences += [said.replace(" (uniform=True)", "") for said in result.sentences[1:]]
+    if len(rows) < len(inside):
+        sentences.append(
+            f"Distances were measured on a random sample of {len(rows):,} of the {len(inside):,} clustered rows. Other "
+            "pairs of rows may be closer; the true guarantee is then weaker."
+        )
+    chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
+    drawn = geometry.n_clusters > 1 and chances.any()
+    return MeasuredGuarantee(sentences, tuple(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else ())

@@ -10,10 +10,11 @@ from report_helpers import NASTY_COLUMN, NASTY_ROW, data_of, unpacked
 from fusewise import DataWarning, FusionClustering, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.penalties import H1
+from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import _report as making
 from fusewise.views import _sentences as words
 from fusewise.views import number_sentence, read_findings
-from fusewise.views._report import write_report
+from fusewise.views._report import guarantee_of, write_report
 
 
 def cells_of(data):
@@ -147,6 +148,18 @@ def test_the_rerun_line_reruns(tmp_path, monkeypatch):
     assert space["model"].get_params() == model.get_params()
     np.testing.assert_array_equal(space["model"].labels_, model.labels_)
     assert (tmp_path / "again.html").exists()
+
+
+def test_guarantee_is_that_of_the_theory():
+    """On complete data all rows are measured, and the curve is success_probability."""
+    X = np.repeat([[-1.0] * 30, [1.0] * 30], 20, axis=0) + np.random.default_rng(0).uniform(-0.1, 0.1, (40, 30))
+    found = read_findings(FusionClustering().fit(X))
+    guarantee = guarantee_of(found)
+    geometry = ClusterGeometry.from_data(X / X.std(axis=0), found.labels)
+    assert not any("sample" in said for said in guarantee.sentences)
+    assert guarantee.curve
+    for fraction, chance in guarantee.curve:
+        assert chance == pytest.approx(float(success_probability(geometry, fraction)))
 
 
 def test_notebooks_show_the_result(table, model):

@@ -151,6 +151,17 @@ def test_the_first_view_leaves_out_a_few_distant_rows(tmp_path):
     assert (np.ptp(places[2:], axis=0) > 0.8 * np.diff(ends, axis=1)[:, 0]).all()
 
 
+def test_alike_rows_of_different_clusters_have_no_endless_ratio(tmp_path):
+    """Rows with the same observed answers in two clusters: nothing is divided by their distance 0."""
+    rng = np.random.default_rng(0)
+    usual, other = np.repeat(["a", "b"], 100)[:, None], rng.choice(["a", "b"], (200, 6))
+    answers = np.where(rng.random((200, 6)) < 0.7, usual, other)
+    frame = pd.DataFrame(answers).add_prefix("q").mask(rng.random((200, 6)) < 0.4)
+    page = FusionClustering(n_clusters=2).fit(frame).report(tmp_path / "p.html").read_text("utf-8")
+    assert "two points of different clusters coincide" in page
+    assert "kappa = inf" not in page
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_many_clusters_and_columns_are_folded(browser, tmp_path, width):
     """Of 30 clusters and 60 columns the page shows 12 and 30 at first, and is about as tall as with few."""

@@ -1,4 +1,4 @@
-// The charts of profiles and missing values.
+// The charts of profiles, missing values and the recovery guarantee.
 
 /** A legend of a heat map: its colours from one end to the other, with words below. */
 function paintScale(surface, x, y, width, colour, words, title) {
@@ -119,4 +119,22 @@ function evenly(rows, height, width, shares, colour) {
   const known = new Map();
   const shade = (share) => known.get(share) ?? known.set(share, colour(share)).get(share);
   return [lines, width, (i, j) => shade(shares[bandOf[i] * width + j])];
+}
+
+function startGuarantee() {
+  if (!document.getElementById("guarantee-picture")) return;
+  new Picture("guarantee-picture", paintGuarantee, { height: () => 280 * theme().unit, file: "guarantee" });
+}
+
+function paintGuarantee(surface) {
+  const { accent, unit } = theme();
+  const format = (value) => percent(value);
+  const [top, right, bottom] = [30 * unit, surface.width - 22 * unit, surface.height - 44 * unit];
+  const y = linearScale([0, 1], [bottom, top], { format }), left = roomFor(y);
+  const x = linearScale([0, 1], [left, right], { format, count: surface.width < 420 ? 4 : 5 });
+  paintAxes(surface, { left, top, right, bottom }, { x, y, xTitle: "values observed", yTitle: "probability of recovery, at least" });
+  const points = found.curve.map(([fraction, chance]) => [x.at(fraction), y.at(chance)]);
+  surface.line(points, { stroke: accent, width: 2 });
+  surface.markers(OUTLINES.circle, points.map(([px]) => px), points.map(([, py]) => py), 3 * unit, { fill: accent });
+  points.forEach(([px, py], i) => surface.area(px - 8, py - 12, 16, 24, { tip: () => `${percent(found.curve[i][0])} observed: at least ${percent(found.curve[i][1], 1)}` }));
 }

@@ -11,7 +11,7 @@ if (hasRows) startRows();
 startExports();
 startFolds();
 ready("map");
-const rest = [startContrasts, startProfile, startClusterMap, startMissing, startPath];
+const rest = [startContrasts, startProfile, startClusterMap, startMissing, startPath, startGuarantee];
 const next = () => {
   const start = rest.shift();
   if (!start) return ready("all");
