@@ -1,8 +1,8 @@
 """Hints from people: rows that belong to one cluster, and rows that do not.
 
 Rows that must be together form a *block*; two blocks are in *conflict* if some rows of them must not be together. A
-class of known labels is a block in conflict with all other classes. The tree never fuses groups in conflict.
-Components of a mixture are joined, and each block is placed in a cluster, so that
+class of known labels is a block in conflict with all other classes. Components of a mixture are joined, and each block
+is placed in a cluster, so that
 
     log p(hints | X) = sum_b log P(all rows of block b are in its cluster | X) - (unions) log N
 
@@ -108,33 +108,6 @@ class Hints(Record):
 
 
 NO_HINTS = Hints(np.empty(0, np.intp), np.empty(0, np.intp), np.empty((0, 2), np.intp))
-
-
-def given_to_nearest(labels: Labels, rows: Index, distances: Real, hints: Hints) -> Labels:
-    """Give some rows to the nearest group, but those with hints to one that is allowed.
-
-    A row goes to a group that holds others of its block, else to one without rows in conflict, else to a new one.
-
-    Parameters
-    ----------
-    labels : the group of each row, -1 for those that have none.
-    rows : these.
-    distances : their squared distances from each group.
-    hints : blocks and conflicts.
-    """
-    n_groups, block = distances.shape[1], hints.block_of(len(labels))
-    labels = labels.copy()
-    labels[rows] = distances.argmin(axis=1)
-    hinted = np.flatnonzero(block[rows] >= 0)
-    inside = np.setdiff1d(hints.rows, rows)
-    holds = np.zeros((hints.n_blocks, n_groups + hints.n_blocks), bool)
-    holds[block[inside], labels[inside]] = True
-    for row, own, distance in zip(rows[hinted], block[rows[hinted]], distances[hinted], strict=True):
-        allowed = np.flatnonzero(holds[own] if holds[own].any() else ~holds[hints.apart[own]].any(axis=0))
-        known = allowed[allowed < n_groups]
-        labels[row] = known[distance[known].argmin()] if len(known) else allowed[0]
-        holds[own, labels[row]] = True
-    return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
 def place(scores: Real, conflicts: Index) -> Index | None:
@@ -311,31 +284,6 @@ def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, i
         if one != other and not hints.apart[np.ix_(cluster == one, cluster == other)].any():
             group, cluster = (np.where(each == other, one, each) for each in (group, cluster))
     return np.asarray(np.unique(group, return_inverse=True)[1])
-
-
-def coloured(hints: Hints, places: Real, nodes: list[Index], n_clusters: int) -> Hints:
-    """Hints in which blocks in conflict have been united into `n_clusters` at most: those that lie near each other.
-
-    Parameters
-    ----------
-    hints : blocks and conflicts.
-    places : coordinates of the rows.
-    nodes : the rows of groups, more than `n_clusters`; the largest of them are where the blocks are drawn to.
-    n_clusters : number of clusters.
-    """
-    largest = sorted(nodes, key=len, reverse=True)[:n_clusters]
-    centres = np.array([places[rows].mean(axis=0) for rows in largest])
-    scores = -hints.sums(np.square(places[hints.rows, None] - centres).sum(axis=2))
-    cluster = place(scores, hints.conflicts)
-    if cluster is None:
-        raise InputError(UNSATISFIED.format(counted(n_clusters, "cluster")))
-    alone = ~hints.apart.any(axis=0)
-    united = np.where(alone, n_clusters + np.arange(hints.n_blocks), cluster)[hints.block]
-    order = np.argsort(united, kind="stable")
-    kinds, block = np.unique(united[order], return_inverse=True)
-    number = np.searchsorted(kinds, cluster)
-    conflicts = np.unique(np.sort(number[hints.conflicts], axis=1), axis=0)
-    return Hints(hints.rows[order], block, conflicts)
 
 
 def obeyed(densities: Real, hints: Hints) -> tuple[Labels, Real]:

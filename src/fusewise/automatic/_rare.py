@@ -211,10 +211,11 @@ class RareSearch:
         away = replace(self.rows, values=np.where(self.rows.mask, self.rows.values - own, 0))
         # Directions of rows far out: a coarse fit tells these.
         subspace = fit_axes(away, min(LARGEST_RANK, away.shape[1], away.shape[0] - 1), tol=WIDE_TOL)
-        about = Evidence.of(subspace, away)
-        evidence = shifted(about, (own @ subspace.basis).T)
-        places, covariances = about.posterior(subspace.variances)
-        placed = Rows(evidence, places + own @ subspace.basis, covariances, subspace.variances)
+        center = own @ subspace.basis
+        places, covariances = Evidence.of(subspace, away).posterior(subspace.variances)
+        moved = replace(away, values=np.where(away.mask, away.values + center @ subspace.basis.T, 0))
+        evidence = Evidence.of(subspace, moved)
+        placed = Rows(evidence, places + center, covariances, subspace.variances)
         common = within(parts, subspace)
         tree = grow(placed, NEIGHBORS)
         shape = branches(tree, tree.sizes >= FEWEST)
@@ -255,16 +256,6 @@ class RareSearch:
         densities = rare.log_densities(self.rows)[0] + np.log(sizes.sum() / self.n_rows)
         label = np.where(densities.max(axis=1) > self.known.density, densities.argmax(axis=1), -1)
         return [np.flatnonzero(label == k) for k in range(len(sizes))]
-
-
-def shifted(evidence: Evidence, by: Real) -> Evidence:
-    """The evidence of rows whose coordinates are moved by given vectors, r x N."""
-    turned = evidence.each_applied(evidence.precision, by)
-    constant = evidence.constant - np.einsum("ki,ki->i", evidence.vector + 0.5 * turned, by)
-    return Evidence(
-        evidence.precision, evidence.pattern, evidence.vector + turned, constant, evidence.places + by,
-        evidence.dimensions, evidence.small,
-    )  # fmt: skip
 
 
 def within(clusters: Part, subspace: Subspace) -> Real:

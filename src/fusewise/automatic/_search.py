@@ -12,9 +12,8 @@ from fusewise.automatic._columns import LevelEvidence, only_columns
 from fusewise.automatic._comparison import Candidate, Comparison, Placed, Searched, best_of
 from fusewise.automatic._cuts import MOST_CLUSTERS, grow, partitions
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._hints import NO_HINTS, Hints, coloured, log_odds
+from fusewise.automatic._hints import NO_HINTS, Hints, log_odds
 from fusewise.automatic._rows import Rows, axes_in, fit_axes, prior_variances
-from fusewise.automatic._tree import MergeTree
 from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import InMemory
@@ -134,34 +133,16 @@ class TreeSearch:
         rows = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
         self.progress(f"merge tree of {size}", 0)
-        return Placed(subspace, rows, self._tree(rows))
-
-    def _tree(self, rows: Rows) -> MergeTree:
-        """The merge tree; where conflicts leave more groups than asked for, they are first settled in that number."""
-        neighbors = self.n_neighbors or NEIGHBORS
-        tree = grow(rows, neighbors, self.hints)
-        if self.n_clusters is None or tree.forced < self.n_clusters:
-            return tree
-        parts = [tree.members(node) for node in tree.partitions(1, 1)[0]]
-        return grow(rows, neighbors, coloured(self.hints, rows.places, parts, self.n_clusters))
+        return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
 
     def __call__(
         self, rank: int, until: int | None = None, columns: Index | None = None, start: Subspace | None = None
     ) -> Searched:
-        """Compare the partitions along the tree in a subspace; with `until`, not beyond that number of groups.
+        """Compare the partitions along the tree in a subspace, or the classes that they lead to.
 
-        With conflicts, those along the tree that would be without them are compared as well: hints may part groups at
-        odd places.
+        With `until`, not beyond that number of groups.
         """
         placed = self.place(rank, columns, start)
-        found = self._along(placed, until)
-        if not len(self.hints.conflicts):
-            return found
-        free = placed._replace(tree=grow(placed.rows, self.n_neighbors or NEIGHBORS))
-        return max(found, self._along(free, until), key=lambda each: each.criterion)
-
-    def _along(self, placed: Placed, until: int | None) -> Searched:
-        """Compare the partitions along one tree, or the classes that they lead to."""
         if self.for_classes:
             return self._classes(placed)
         places, told = placed.rows.places, self.n_clusters

@@ -1,4 +1,4 @@
-"""The graph of groups while they fuse: its records, edges handed over and merged, conflicts, and the heap of keys.
+"""The graph of groups while they fuse: its records, edges handed over and merged, and the heap of keys.
 
 The centre of a group with fidelity u' G u - 2 h' u, and the rise of the fidelity if two groups share a centre.
 
@@ -16,11 +16,10 @@ from fusewise.kernels import Index, Real, accumulate, compiled, factorise, in_ra
 
 #: A group not yet joined, in the slot of one of its points: size |G|; drift, the total path length of its centre;
 #: name in the tree (-1: joined to another); count of points; root, the slot it was joined to (its own: none); changed,
-#: the number of joins at its last change; its first half-edge, and an upper bound on their number; seen, work space;
-#: block, one of the blocks of hints it holds (-1: none).
+#: the number of joins at its last change; its first half-edge, and an upper bound on their number; seen, work space.
 NODE = np.dtype(
     [("size", float), ("drift", float)]
-    + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen", "block")]
+    + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen")]
 )
 
 #: An edge: affinity (0: merged into another edge); the square root of the rise when it was last computed, the drift of
@@ -29,38 +28,6 @@ EDGE = np.dtype([("affinity", float), ("root", float), ("drift", float), ("when"
 
 #: Edge e has two halves, 2e and 2e + 1, each in the linked list of the node at its own end (a slot).
 HALF = np.dtype([("end", np.int64), ("following", np.int64)])
-
-
-@compiled(fastmath=False)
-def in_conflict(blocks: Any, one: int, other: int) -> bool:
-    """Whether hints keep two blocks apart (-1: no block)."""
-    if one < 0 or other < 0:
-        return False
-    parent, apart = blocks
-    while parent[one] != one:
-        one = parent[one]
-    while parent[other] != other:
-        other = parent[other]
-    return bool(apart[one, other] != 0)
-
-
-@compiled(fastmath=False)
-def unite(blocks: Any, one: int, other: int) -> int:
-    """Make two blocks one, with the conflicts of both; return it."""
-    parent, apart = blocks
-    if one < 0 or other < 0:
-        return max(one, other)
-    while parent[one] != one:
-        one = parent[one]
-    while parent[other] != other:
-        other = parent[other]
-    if one != other:
-        parent[other] = one
-        for k in range(len(parent)):
-            if apart[other, k]:
-                apart[one, k] = 1
-                apart[k, one] = 1
-    return one
 
 
 @compiled(fastmath=False)
