@@ -15,10 +15,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic._columns import ColumnData, ColumnMixture, fit_columns
-from fusewise.automatic._criterion import class_criterion
 from fusewise.automatic._hints import NO_HINTS, Hints, held
-from fusewise.automatic._mixture import probabilities
-from fusewise.automatic._mixture_fit import enough_gain
+from fusewise.automatic._mixture import enough_gain, probabilities
 from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
@@ -28,9 +26,39 @@ SHORT_ROUNDS, LONG_ROUNDS = 8, 20
 #: The fewest classes are taken that gain this share of what is gained at most: columns of a class are never quite
 #: independent, and further classes improve on that.
 ENOUGH_GAINED = 0.8
+#: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
+#: ``class_criterion``.
+ROWS = 3000
 
 Judged = tuple[ColumnMixture, float]
 Away = Real | float  # see ``hints.held``
+
+
+def class_criterion(table: InMemory | ColumnData, mixture: ColumnMixture, worth: float = 1.0) -> float:
+    """Criterion for latent classes: w log-likelihood - level cost - (complexity / 2 + cuts) log N.
+
+    w is 1 / (1 + N / ROWS). The entropy is not charged: the classes of categories overlap by nature. That the columns
+    of a class are independent is an approximation, and with many rows every departure from it would be worth a class of
+    its own; with w the likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from
+    the data (the coarsened posterior of Miller and Dunson, 2019). In a table with numbers each cut costs log N as well;
+    else cuts that are due to the shape of a column would pay.
+    """
+    data = _judged_by(table, mixture)
+    n, by_chance = worth * data.shape[0], 0.5 * data.weight * mixture.complexity
+    # less what is due to chance, as in `_penalised`
+    fit = worth * class_explained(data, mixture, worth).sum() - max(worth - 1, 0.0) * by_chance / (1 + n / ROWS)
+    cuts = mixture.n_components - 1 if data.numeric.any() else 0
+    return float(fit - (by_chance + cuts) * np.log(n) - mixture.level_cost)
+
+
+def class_explained(table: InMemory | ColumnData, mixture: ColumnMixture, worth: float = 1.0) -> Real:
+    """What each row adds to ``class_criterion``."""
+    total = probabilities(mixture.log_densities(_judged_by(table, mixture))[0])[1]
+    return np.asarray(total / (1 + worth * len(total) / ROWS))
+
+
+def _judged_by(table: InMemory | ColumnData, mixture: ColumnMixture) -> ColumnData:
+    return (table if isinstance(table, ColumnData) else ColumnData.of(table, mixture.levels)).judged
 
 
 def classes_of(

@@ -24,11 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fusewise.automatic._copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic._evidence import regular
 from fusewise.automatic._hints import NO_HINTS, Hints, place
-from fusewise.automatic._mixture import TAIL, Mixture
-from fusewise.automatic._mixture_fit import fit_groups
+from fusewise.automatic._mixture import TAIL, Mixture, fit_groups
 from fusewise.automatic._rows import Rows
 from fusewise.automatic._tree import MergeTree, fusion_tree
 from fusewise.kernels import Index, Labels, Mask, Real, compiled, in_ranges
@@ -41,6 +39,8 @@ MOST_CLUSTERS = 25
 MOST_JOINED = 10
 #: Rows of the smallest of many clusters, and of a rare one.
 FEWEST = 5.0
+#: With copies, a cluster has at least so many different rows, or this share of all rows.
+FEWEST_DIFFERENT, MANY_COPIES = 3.0, 0.1
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 

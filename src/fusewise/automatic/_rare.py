@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from fusewise.automatic._choice import OUTLIER_LEVEL, Classifier, tail
 from fusewise.automatic._clusters import AxisMixture, Clusters, Part
 from fusewise.automatic._columns import ColumnMixture, columns_of_groups
 from fusewise.automatic._cuts import FEWEST, Scores, TreeBranches, branches, grow
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._labelling import OUTLIER_LEVEL, Classifier, tail
 from fusewise.automatic._mixture import log_tails, probabilities
 from fusewise.automatic._nearby import MANY, near_components
 from fusewise.automatic._rows import Rows, fit_axes
