@@ -18,7 +18,7 @@ from fusewise.automatic._clusters import Clusters, Count, ambient, check_coordin
 from fusewise.automatic._columns import ColumnMixture
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, obeyed
-from fusewise.automatic._intervals import as_entries, sites_of
+from fusewise.automatic._intervals import Sites, sites_of
 from fusewise.automatic._mixture import TAIL, Mixture, log_tails, probabilities
 from fusewise.automatic._nearby import MANY, nearby
 from fusewise.automatic._tree import MergeTree, join_heights
@@ -108,7 +108,13 @@ class Classifier:
 
     def placed(self, rows: InMemory) -> InMemory:
         """The rows of a table on the scale of the clusters, with normal observations for entries in intervals."""
-        return as_entries(self.clusters, self.units.applied(rows))
+        return self.sited(rows)[0]
+
+    def sited(self, rows: InMemory) -> tuple[InMemory, Sites | None]:
+        """The same; and these observations, if there are entries in intervals."""
+        own = self.units.applied(rows)
+        sites = sites_of(self.clusters, own) if isinstance(own, BoundedEntries) else None
+        return own if sites is None else sites.entries, sites
 
     def classify(self, table: Table, *, posterior: bool | None = None) -> Classified:
         """Find the most likely cluster of each row, its probability, and whether it is an outlier.
@@ -141,14 +147,10 @@ class Classifier:
         found = np.empty(table.shape[0])
 
         def one(rows: InMemory, where: slice) -> None:
-            scaled = self.units.scaled(rows)
-            of_intervals: Real | float = 0.0
-            own = self.units.made_symmetric(scaled)
-            if isinstance(own, BoundedEntries):
-                sites = sites_of(self.clusters, own)
-                own, of_intervals = sites.entries, sites.log_scale
-            densities = self.clusters.log_densities(own)[0]
-            found[where] = probabilities(densities)[1] + self.units.log_slopes(scaled) + of_intervals
+            own, sites = self.sited(rows)
+            total = probabilities(self.clusters.log_densities(own)[0])[1]
+            of_intervals = 0.0 if sites is None else sites.log_scale
+            found[where] = total + self.units.log_slopes(rows) + of_intervals
 
         each_block(one, table, width=max(table.shape[1], self.clusters.n_parts))
         return found
@@ -158,10 +160,7 @@ class Classifier:
         filled = np.empty(table.shape, self.units.middle.dtype)
 
         def one(rows: InMemory, where: slice) -> None:
-            own, sites = self.units.applied(rows), None
-            if isinstance(own, BoundedEntries):
-                sites = sites_of(self.clusters, own)
-                own = sites.entries
+            own, sites = self.sited(rows)
             shares = classified(self.clusters, own, posterior=True).posterior if posterior is None else posterior[where]
             whole = self.clusters.completed(own, np.asarray(shares))
             if sites is not None:
@@ -331,10 +330,7 @@ class Choice(Record):
 
         def one(rows: InMemory, where: slice) -> None:
             random = np.random.default_rng([seed, where.start])
-            own, sites = self.units.applied(rows), None
-            if isinstance(own, BoundedEntries):
-                sites = sites_of(self.clusters, own)
-                own = sites.entries
+            own, sites = self.classifier.sited(rows)
             whole = clusters.drawn(own, scale[columns], random)
             if sites is not None:
                 whole[sites.where] = sites.drawn(random)

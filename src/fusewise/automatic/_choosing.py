@@ -307,11 +307,7 @@ def _many_clusters(search: TreeSearch, found: Searched, best: Mixture) -> tuple[
 def refitted(rows: Rows, evidence: Evidence, mixture: Mixture) -> tuple[Mixture, Labels]:
     """Assign rows to their likeliest component and fit components to their rows, a few times; and the labels.
 
-    Parameters
-    ----------
-    rows : the rows of the sample.
-    evidence : of these, or of more rows that components are fitted to.
-    mixture : the components; those that lose all rows are left out.
+    Components that lose all rows are left out. `evidence` is that of `rows`, or of more rows to fit components to.
     """
     labels: Index = np.zeros(0, np.intp)
     for _ in range(SOFT_ROUNDS):

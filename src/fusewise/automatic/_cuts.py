@@ -168,21 +168,14 @@ def branches(tree: MergeTree, large: Mask) -> TreeBranches:
     return TreeBranches(np.array(top, np.intp), pairs[:, 0], pairs[:, 1], int(below[-1]))
 
 
-def best_cuts(
-    tree: MergeTree, rows: Rows, large: Mask, describe: Callable[[Labels], Mixture], n_rows: float | None = None
-) -> list[int]:
-    """The nodes of the best partition along a tree, into however many groups.
+def best_cuts(tree: MergeTree, rows: Rows, large: Mask, describe: Callable[[Labels], Mixture]) -> list[int]:
+    """The nodes of the best partition along a tree into however many groups, of nodes that are `large`.
 
-    Parameters
-    ----------
-    tree, rows : the merge tree of the rows.
-    large : which nodes may be groups.
-    describe : fits the mixture of a partition, of which the common spread is taken.
-    n_rows : the N of what a cut costs; by default the number of rows.
+    `describe` fits the mixture of a partition, of which the common spread is taken.
     """
     r = rows.evidence.shape[1]
     shape = branches(tree, large)
-    price = ((r + 2) / 2 + 1) * log(n_rows or tree.n_points)
+    price = ((r + 2) / 2 + 1) * log(tree.n_points)
     nodes: list[int] = []
     size = r + FIRST_ROWS
     while len(nodes) <= 1 and size < tree.n_points / 2:  # too small a spread shows nothing

@@ -111,14 +111,9 @@ NO_HINTS = Hints(np.empty(0, np.intp), np.empty(0, np.intp), np.empty((0, 2), np
 
 
 def place(scores: Real, conflicts: Index) -> Index | None:
-    """Cluster of each block with the largest sum of scores, conflicts apart; None if there is none.
+    """Cluster of each block with the largest sum of scores (M x K), conflicts apart; None if there is none.
 
     Blocks that are all in conflict with each other are an assignment problem, others an integer programme.
-
-    Parameters
-    ----------
-    scores : M x K.
-    conflicts : Q x 2, pairs of blocks, each once.
     """
     m = len(scores)
     chosen = np.asarray(scores.argmax(axis=1))
@@ -155,18 +150,11 @@ def _coloured(scores: Real, conflicts: Index) -> Index | None:
 
 
 class Settled(NamedTuple):
-    """Components joined into clusters, and blocks placed in them.
+    """Components joined into clusters, and blocks placed in them."""
 
-    Attributes
-    ----------
-    group : the cluster of each component.
-    cluster : the cluster of each block.
-    value : sum_b log p(rows of b in its cluster) - (unions) log N.
-    """
-
-    group: Index
-    cluster: Index
-    value: float
+    group: Index  # the cluster of each component
+    cluster: Index  # the cluster of each block
+    value: float  # sum_b log p(rows of b in its cluster) - (unions) log N
 
 
 def settle(
@@ -176,16 +164,11 @@ def settle(
 
     Components are joined greedily, those first that gain most: a block whose rows prefer two of them says that these
     are one cluster, unless it is likelier that some of the rows are strays: each lies anywhere in the table with
-    probability `STRAY`, so that no single row decides. None if the conflicts need
-    more clusters than there are components.
+    probability `STRAY`, so that no single row decides. None if the conflicts need more clusters than there are
+    components.
 
-    Parameters
-    ----------
-    densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
-    hints : blocks and conflicts.
-    price : cost of joining two components, in nats.
-    n_clusters : the smallest number of clusters.
-    exactly : whether components are joined until there are no more than that, at whatever loss.
+    `densities` are log p(x_i, k) of the rows with hints, in the order of ``hints.rows``; `price` is the cost of joining
+    two components. There are at least `n_clusters` clusters; and if `exactly`, no more, at whatever loss.
     """
     anywhere = _anywhere(densities)
     group, columns = np.arange(densities.shape[1]), densities
@@ -230,14 +213,7 @@ def _shared(columns: Real, hints: Hints) -> Iterator[tuple[int, int]]:
 
 
 def held(densities: Real, hints: Hints, n_clusters: int | None) -> Real | float:
-    """N x K, zero where a row may be in a component and `FAR` where its block is in another cluster; 0 without hints.
-
-    Parameters
-    ----------
-    densities : log p(x_i, k), N x K.
-    hints : blocks and conflicts.
-    n_clusters : the number of clusters, if it was given.
-    """
+    """N x K, zero where a row may be in a component, `FAR` where its block is in another cluster; 0 without hints."""
     settled = settle(densities[hints.rows], hints, float(np.log(len(densities))), n_clusters) if hints else None
     if settled is None:
         return 0.0
@@ -250,13 +226,6 @@ def log_odds(densities: Real, hints: Hints, worth: float, n_clusters: int | None
     """log p(hints | X) of the components of a mixture; None if they cannot hold, or not in `n_clusters` clusters.
 
     Strays matter to which components are joined, but not here: a partition has to explain every row with a hint.
-
-    Parameters
-    ----------
-    densities : log p(x_i, k), N x K.
-    hints : blocks and conflicts.
-    worth : how many rows a row is worth (as in ``criterion``).
-    n_clusters : the number of clusters, if it was given.
     """
     price, densities = float(np.log(worth * len(densities))) / worth, densities[hints.rows]
     settled = settle(densities, hints, price, n_clusters)
@@ -268,12 +237,9 @@ def log_odds(densities: Real, hints: Hints, worth: float, n_clusters: int | None
 
 
 def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, int]], n_clusters: int | None) -> Index:
-    """The cluster of each component.
+    """The cluster of each component (see `settle`).
 
-    Parameters
-    ----------
-    densities, hints, price, n_clusters : as in `settle`.
-    pairs : components to be joined as well, in this order, where no blocks in conflict are in their clusters.
+    The components of `pairs` are joined as well, in this order, where no blocks in conflict are in their clusters.
     """
     settled = settle(densities, hints, price, n_clusters, exactly=n_clusters is not None)
     if settled is None:
@@ -287,13 +253,7 @@ def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, i
 
 
 def obeyed(densities: Real, hints: Hints) -> tuple[Labels, Real]:
-    """The cluster of each row with hints, and its posterior: that of its block, without clusters it must not be in.
-
-    Parameters
-    ----------
-    densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
-    hints : blocks and conflicts.
-    """
+    """The cluster of each row with hints, and its posterior: that of its block, without clusters it must not be in."""
     scores = hints.sums(np.logaddexp(densities, _anywhere(densities)))
     cluster = place(scores, hints.conflicts)
     if cluster is None:

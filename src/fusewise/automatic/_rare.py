@@ -143,8 +143,7 @@ def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
         densities, distances = parts.mixture.log_densities(evidence)
         label = densities.argmax(axis=1)
         total, distance = probabilities(densities)[1], distances[np.arange(len(label)), label]
-    known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
-    about = np.maximum(-2 * known - rows.seen @ np.log(2 * np.pi * parts.subspace.noises), 0.0)
+    about = np.maximum(-2 * evidence.heights - rows.seen @ np.log(2 * np.pi * parts.subspace.noises), 0.0)
     left = np.maximum(rows.row_counts - evidence.dimensions, 0)
     return total, np.minimum(tail(distance, evidence.dimensions), np.where(left > 0, tail(about, left), 1.0)), label
 
@@ -238,9 +237,9 @@ class RareSearch:
         """What a row adds to the gain of any group it is in: all that does not depend on the group."""
         covariances, log_det = evidence.uncertainty
         both = np.linalg.slogdet(common + covariances.transpose(2, 0, 1))[1]
-        known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
-        known += 0.5 * (log_det - both)[evidence.pattern] + log_tails(np.zeros(len(known)), evidence.dimensions)
-        return np.asarray(known - self.known.density - np.log(self.n_rows))
+        peaks = evidence.heights + 0.5 * (log_det - both)[evidence.pattern]
+        peaks += log_tails(np.zeros(len(peaks)), evidence.dimensions)
+        return np.asarray(peaks - self.known.density - np.log(self.n_rows))
 
     def _described(self, groups: list[Index]) -> tuple[ColumnMixture, Real]:
         """Groups as clusters with independent columns, and how many rows of the table they have."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from fusewise.kernels import Index, Labels, Mask, Real, accumulate, check_finite, compiled, factorise, few, in_ranges
+from fusewise.kernels import Index, Labels, Mask, Real, check_finite, compiled, few
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
 from fusewise.support import Dims, NumberArray, Record
@@ -157,62 +157,6 @@ def rise(gram: Any, centre: Any, a: int, b: int, work: Any) -> float:
         one[i], other[i] = s / row[i], t / row[i]
         total += one[i] * other[i]
     return max(total, 0.0)
-
-
-#: Edges worked on at once: their matrices fit in the nearest cache.
-LANES = 32
-
-
-def first_roots(gram: Real, target: Real, ends: Index) -> Real:
-    """Square roots of ``rise`` of each edge, whose ends have the centres G^-1 h.
-
-    Most of what the greedy path computes are these: an edge has a new price only where a centre has moved far.
-
-    Parameters
-    ----------
-    gram, target : N x r x r and N x r, G and h of each point.
-    ends : E x 2, the points that each edge joins.
-    """
-    n_edges, r = len(ends), target.shape[1]
-    centre = np.linalg.solve(gram, target[:, :, None])[:, :, 0]
-    roots = np.empty(n_edges)
-    in_ranges(n_edges, r**3, lambda first, last: _roots_in_lanes(gram, centre, ends, roots, first, last))
-    return roots
-
-
-@compiled(shapes=("N r r", "N r", "E 2", "E", "", ""))
-def _roots_in_lanes(gram: Any, centre: Any, ends: Any, roots: Any, first: int, last: int) -> None:
-    """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b, by the Cholesky factors of the sums."""
-    r = gram.shape[1]
-    lower, pivot, away = np.empty((r, r, LANES)), np.empty((r, LANES)), np.empty(r)
-    one, other = np.empty((r, LANES)), np.empty((r, LANES))
-    for start in range(first, last, LANES):
-        n = min(LANES, last - start)
-        for c in range(n):
-            here, there = gram[ends[start + c, 0]], gram[ends[start + c, 1]]
-            from_here, from_there = centre[ends[start + c, 0]], centre[ends[start + c, 1]]
-            for i in range(r):
-                away[i] = from_here[i] - from_there[i]
-            for i in range(r):
-                s, t, a, b = 0.0, 0.0, here[i], there[i]
-                for k in range(r):
-                    s += a[k] * away[k]
-                    t += b[k] * away[k]
-                one[i, c], other[i, c] = s, t
-                for j in range(i + 1):
-                    lower[i, j, c] = a[j] + b[j]
-        factorise(lower, pivot, 0.0, n)
-        total = roots[start : start + n]
-        for i in range(r):
-            scale, s, t = pivot[i], one[i], other[i]
-            accumulate(s, -1.0, lower[i], one, 0, i, n)
-            accumulate(t, -1.0, lower[i], other, 0, i, n)
-            for c in range(n):
-                s[c] *= scale[c]
-                t[c] *= scale[c]
-                total[c] = s[c] * t[c] + (total[c] if i else 0.0)
-        for c in range(n):
-            total[c] = np.sqrt(max(total[c], 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,14 +330,12 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     nodes["name"], nodes["count"] = np.arange(n), 1
     joins, prices = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1)  # two names and a count for each join; its price
     ends = np.column_stack([pairs.first, pairs.second])
-    # Few rows are not worth a loop to compile, and are to the last bit the same whether there is one or not.
-    roots = None if few(n) else first_roots(gram, target, ends)
-    step = _fuse(gram, target, nodes, ends, pairs.affinity, roots, joins, prices, 0)
+    step = _fuse(gram, target, nodes, ends, pairs.affinity, joins, prices, 0)
     left = nodes["name"] >= 0
     if left.sum() > 1:  # the parts of the graph
         nodes = nodes[left]
         among = np.column_stack(np.triu_indices(len(nodes), 1))
-        step = _fuse(gram[left], target[left], nodes, among, np.ones(len(among)), None, joins, prices, step)
+        step = _fuse(gram[left], target[left], nodes, among, np.ones(len(among)), joins, prices, step)
     if step < n - 1:
         raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
     linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
@@ -401,21 +343,19 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
 
 
 def _fuse(
-    gram: Real, target: Real, nodes: Any, ends: Index, affinity: Real, roots: Real | None, joins: Any, prices: Real,
-    step: int,
-) -> int:  # fmt: skip
-    """Join groups along edges, of which the rises may be known, until no edge is left; how many joins are made then.
+    gram: Real, target: Real, nodes: Any, ends: Index, affinity: Real, joins: Any, prices: Real, step: int
+) -> int:
+    """Join groups along edges until no edge is left; how many joins are made then.
 
     The name of a point is its number, that of the k-th join n + k, and -1 that of a group that has joined another.
     """
     nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
     edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
     edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
-    if roots is not None:
-        edges["root"], edges["when"] = roots, 0
     heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
     centre, work = np.zeros(target.shape), np.empty((target.shape[1] + 3, target.shape[1]))
-    fuse = _fuse_few if few(len(joins) + 1) and roots is None and not _fuse_greedily.hot else _fuse_greedily
+    # Few rows are not worth a loop to compile, and are to the last bit the same whether there is one or not.
+    fuse = _fuse_few if few(len(joins) + 1) and not _fuse_greedily.hot else _fuse_greedily
     return fuse(gram, target, centre, nodes, edges, halves, heap, joins, prices, step, work)
 
 
@@ -465,8 +405,6 @@ def _fuse_greedily(
         nodes[slot].degree += 1
     for slot in range(n):
         settle_centre(gram, target, centre, nodes[slot], slot, work)
-    for e in range(len(edges)):  # of those that have a price
-        edges[e].drift = nodes[halves[2 * e].end].drift + nodes[halves[2 * e + 1].end].drift
     for _ in range(n * n):  # at most n keys are updated for each join
         if not keys[slots[0]] < np.inf:
             break
