@@ -6,6 +6,7 @@ Rows that are copies of each other are no evidence of a cluster, and count as le
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from fusewise.automatic._comparison import Searched
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._hints import NO_HINTS, Hints
 from fusewise.automatic._intervals import sites_along_axes
-from fusewise.automatic._rare import RareSearch, Surprised, Surprises
+from fusewise.automatic._rare import RareSearch, Surprises, surprises
 from fusewise.automatic._rows import SMALLEST_SHARE
 from fusewise.automatic._search import RANK, TreeSearch, cut_anywhere, explains_more
 from fusewise.automatic._units import SAME, Levels, Units, is_number
@@ -198,7 +199,9 @@ class SampledSearch:
         self.progress(f"looking for rare clusters in {counted(n, 'row')}", 0)
         rows = None
         if not self.levels and self.table.dtype.kind != "c" and self.units.weights is None:
-            known = reduce_blocks(Surprised(clusters, self.units, self.seed), Surprises.merged, self.table).in_order(n)
+            known = reduce_blocks(
+                partial(surprises, clusters, self.units, self.seed), Surprises.merged, self.table
+            ).in_order(n)
             rows = Classifier(self.units, clusters).placed(self.table.take(known.row))
         refused: list[float] = []
         if isinstance(rows, Entries):

@@ -47,7 +47,7 @@ from fusewise.support import counted
 #: Dimensions searched first, and at most. A table with no more columns than the latter is also searched in all its
 #: dimensions.
 RANK, LARGEST_RANK = 6, 12
-#: Numbers of classes up to this one are all compared.
+#: Numbers of classes up to this one are all compared; of larger ones some.
 EVERY = 12
 #: Neighbours of each row.
 NEIGHBORS = 15
@@ -139,17 +139,12 @@ class TreeSearch:
             categories=LevelEvidence(sample, self.levels),
         )
 
-    def place(self, rank: int, columns: Index | None = None, start: Subspace | None = None) -> Placed:
-        """Place the rows in a subspace, of some columns or all, and fuse them along their neighbours.
-
-        `start` is a subspace of fewer dimensions that was fitted to the same rows: EM may begin with it.
-        """
+    def place(self, rank: int, columns: Index | None = None) -> Placed:
+        """Place the rows in a subspace, of some columns or all, and fuse them along their neighbours."""
         tol = TOL if self.wide is self.sample else WIDE_TOL
         columns = self.columns if columns is None else columns
         if columns is None:
-            if start is not None and (self.wide is not self.sample or not start.basis.any(axis=1).all()):
-                start = None  # a sample of so many rows is the better start, and axes of some columns a bad one
-            subspace = fit_axes(self.wide, rank, self.progress, tol=tol, start=start)
+            subspace = fit_axes(self.wide, rank, self.progress, tol=tol)
         else:
             subspace = axes_in(self.wide, columns, rank, self.progress, tol=tol)
         evidence = Evidence.of(subspace, self.sample)
@@ -158,14 +153,12 @@ class TreeSearch:
         self.progress(f"merge tree of {size}", 0)
         return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
 
-    def __call__(
-        self, rank: int, until: int | None = None, columns: Index | None = None, start: Subspace | None = None
-    ) -> Searched:
+    def __call__(self, rank: int, until: int | None = None, columns: Index | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace, or the classes that they lead to.
 
         With `until`, not beyond that number of groups.
         """
-        placed = self.place(rank, columns, start)
+        placed = self.place(rank, columns)
         if self.for_classes:
             return self._classes(placed)
         places, told = placed.rows.places, self.n_clusters
@@ -206,7 +199,8 @@ class TreeSearch:
         along = partitions(placed.tree, places, self.smallest, None, most, hints=hints)
         if told is not None and int(along[-1].max()) + 1 < told:
             along = partitions(placed.tree, places, self.smallest, told, hints=hints)
-        along = _spaced(along, told)
+        spaced = ((along[-1].max() + 1) * 0.8 ** np.arange(20)).astype(int)  # beyond `EVERY`, each a quarter larger
+        along = [each for each in along if (k := each.max() + 1) <= EVERY or k in spaced or k == told]
         found, candidates = classes_of(self.sample, places, along, self.levels, told, self.worth, hints), []
         for labels, (mixture, value) in zip(reversed(along), found, strict=True):
             odds = log_odds(mixture.log_densities(self.sample)[0], hints, self.worth, told) if hints else 0.0
@@ -217,19 +211,6 @@ class TreeSearch:
     def within(self, subspace: Subspace) -> Subspace:
         """The subspace of the columns in which axes are fitted."""
         return subspace if self.columns is None else subspace.of_columns(self.columns)
-
-
-def _spaced(along: list[Labels], told: int | None) -> list[Labels]:
-    """Some of the partitions: beyond `EVERY` groups, each into a quarter more groups than the last; and that asked for.
-
-    The last, into most groups, is among them.
-    """
-    kept = [along[-1]]
-    for labels in along[-2::-1]:
-        n_groups, last = int(labels.max()) + 1, int(kept[-1].max()) + 1
-        if n_groups <= max(EVERY, last / 1.25) or n_groups == told:
-            kept.append(labels)
-    return kept[::-1]
 
 
 #: If no direction stands out from the noise, a table of so many columns is searched in all of them.
@@ -262,7 +243,7 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
     if wanted <= found.rank:
         return found
     try:
-        other = search(wanted, start=found.placed.subspace)
+        other = search(wanted)
     except FloatingPointError:  # the noise beside so many axes is too small to compute with
         return found
     crowded = found.best.n_groups > LARGEST_RANK  # where the first search ended
@@ -328,7 +309,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     sure = found.chosen > 0 and n < MANY_ROWS
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
         return found
-    placed = found.placed if found.rank >= room else search.place(room, start=found.placed.subspace)
+    placed = found.placed if found.rank >= room else search.place(room)
     few = search.comparison(placed.rows)([found.best.labels])[0]
     many = cut_anywhere(search, placed, along_tree=True)
     if many.best.n_groups > MOST_CLUSTERS and many.criterion > few.criterion:
