@@ -37,7 +37,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import fusewise
 from fusewise import FusionClustering
-from fusewise.automatic import _proposals as proposals
+from fusewise.automatic import _search as search
 from fusewise.automatic._clusters import AxisMixture
 from mixed_tables import with_sexes
 from quality import WITHOUT_CLUSTERS, _among_noise, _groups, _paper, _shape
@@ -46,13 +46,13 @@ from tables import read_frame
 
 def without(proposal: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
     """The other proposals."""
-    return tuple(each for each in proposals.PROPOSALS if each is not proposal)
+    return tuple(each for each in search.PROPOSALS if each is not proposal)
 
 
 #: Rule -> what takes the place of a name, by where ``fusewise.automatic`` looks it up.
 RULES: dict[str, dict[str, Any]] = {
     "powers": {"_choosing._powers_in_question": lambda *_: None},
-    **{each.__name__.replace("_", " "): {"_proposals.PROPOSALS": without(each)} for each in proposals.PROPOSALS},
+    **{each.__name__.replace("_", " "): {"_search.PROPOSALS": without(each)} for each in search.PROPOSALS},
     "numbers lead": {"_search.TreeSearch.among_numbers": lambda _: None},
     "gaps": {"_choosing.across_gaps": lambda _, found: found, "_choosing.parts_of": lambda *_: None},
     "valleys": {"_choosing.without_valley": lambda *_, **__: []},
@@ -78,7 +78,7 @@ CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "TOLERATED": ("_valleys", (0.25, 0.5, 1.0, 2.0, 4.0)),
     "SOFT_ROUNDS": ("_clusters", (1, 2, 4, 8, 16)),
     "ENOUGH_GAINED": ("_classes", (0.6, 0.7, 0.8, 0.9, 1.0)),
-    "ROWS": ("_criterion", (1000, 2000, 3000, 5000, 10000)),
+    "ROWS": ("_classes", (1000, 2000, 3000, 5000, 10000)),
 }
 
 SKEWED = [WITHOUT_CLUSTERS[name][0] for name in ("exponential", "lognormal", "lognormal, related by a factor")]

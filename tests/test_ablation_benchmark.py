@@ -7,7 +7,6 @@ from pkgutil import resolve_name
 
 import pytest
 
-from fusewise.automatic import _proposals as proposals
 from fusewise.automatic import _rare as rare
 from fusewise.automatic import _search as search
 
@@ -41,11 +40,11 @@ def test_a_constant_changes_and_returns(name):
 
 def test_a_constant_changes_in_all_modules_that_import_it():
     with ablation.changed("LARGEST_RANK=8"):
-        assert (search.LARGEST_RANK, proposals.LARGEST_RANK, rare.LARGEST_RANK) == (8, 8, 8)
+        assert (search.LARGEST_RANK, rare.LARGEST_RANK) == (8, 8)
 
 
 def test_each_proposal_is_left_out_once():
-    left = [targets["_proposals.PROPOSALS"] for targets in ablation.RULES.values() if "_proposals.PROPOSALS" in targets]
-    missing = [set(proposals.PROPOSALS) - set(others) for others in left]
-    assert [len(each) for each in missing] == [1] * len(proposals.PROPOSALS)
-    assert set().union(*missing) == set(proposals.PROPOSALS)
+    left = [targets["_search.PROPOSALS"] for targets in ablation.RULES.values() if "_search.PROPOSALS" in targets]
+    missing = [set(search.PROPOSALS) - set(others) for others in left]
+    assert [len(each) for each in missing] == [1] * len(search.PROPOSALS)
+    assert set().union(*missing) == set(search.PROPOSALS)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fusewise import FusionClustering
-from fusewise.automatic._copies import shares_of_copies, step, worth_of_rows
-from fusewise.automatic._criterion import criterion
+from fusewise.automatic._comparison import criterion
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._mixture_fit import fit_groups
+from fusewise.automatic._mixture import fit_groups
+from fusewise.automatic._sample import shares_of_copies, step, worth_of_rows
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fusewise.automatic._classes import ROWS, class_criterion
 from fusewise.automatic._columns import fit_columns
-from fusewise.automatic._criterion import CERTAIN, ROWS, class_criterion, criterion, foreseen
+from fusewise.automatic._comparison import CERTAIN, criterion, foreseen
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._mixture import TAIL, Mixture
-from fusewise.automatic._mixture_fit import enough_gain, fit_groups
+from fusewise.automatic._mixture import TAIL, Mixture, enough_gain, fit_groups
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

@@ -11,8 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic._cuts import Scores, best_cuts, branches, cut, grow, labels_of
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._mixture import TAIL
-from fusewise.automatic._mixture_fit import describe
+from fusewise.automatic._mixture import TAIL, describe
 from fusewise.automatic._rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries
 from fusewise.observations import as_entries

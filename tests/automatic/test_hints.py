@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from hinted import hints_of
-from sklearn.metrics import adjusted_rand_score
 
-from fusewise.automatic._hints import STRAY, coloured, given_to_nearest, held, joined, log_odds, obeyed, place, settle
+from fusewise.automatic._hints import STRAY, held, joined, log_odds, obeyed, place, settle
 
 
 def all_placed(scores, conflicts):
@@ -137,28 +136,6 @@ def test_hints_on_some_rows_and_on_repeated_ones():
     assert not hints.among(np.empty(0, np.intp))
 
 
-def test_rows_of_small_groups_go_where_hints_allow():
-    labels = np.array([0, 0, 1, 1, -1, -1, -1, -1])
-    distances = np.array([[1.0, 9.0], [1.0, 9.0], [1.0, 9.0], [9.0, 1.0]])
-    # 4 must not be with 0 but is nearest to it; 5 is to be with 2; 6 must be apart from 0 and 2, which fill all groups
-    hints = hints_of([[0], [4], [2, 5], [6]], [(0, 1), (0, 3), (2, 3)])
-    found = given_to_nearest(labels, np.array([4, 5, 6, 7]), distances, hints)
-    assert found.tolist() == [0, 0, 1, 1, 1, 1, 2, 1]
-
-
-def test_conflicts_that_leave_too_many_groups_are_settled_in_fewer():
-    # A path of conflicts 0-1-2-3 that a tree may leave as three groups; two clusters do.
-    hints = hints_of([[0], [1], [2], [3], [4]], [(0, 1), (1, 2), (2, 3)])
-    places = np.arange(5.0)[:, None]
-    two = coloured(hints, places, [np.array([0, 3]), np.array([1, 4]), np.array([2])], 2)
-    block = two.block_of(5)
-    assert block[0] == block[2] != block[1] == block[3]
-    assert block[4] not in block[:4]
-    assert two.conflicts.tolist() == [[0, 1]]
-    with pytest.raises(ValueError, match="in 1 cluster"):
-        coloured(hints, places, [np.array([0, 3]), np.array([1])], 1)
-
-
 def test_hints_on_some_rows():
     hints = hints_of([[3, 7, 9], [2, 4], [6]], [(0, 1), (1, 2)])
     some = hints.among(np.array([1, 2, 6, 7]))
@@ -191,26 +168,3 @@ def test_the_posterior_of_a_block_is_that_of_its_rows_together():
 def test_a_stray_row_does_not_decide_for_its_block():
     densities = np.array([[-1.0, -5.0], [-1.0, -5.0], [-900.0, -1.0]])
     assert obeyed(densities, hints_of([[0, 1, 2]]))[0].tolist() == [0, 0, 0]
-
-
-def partitions_of_rows(n):
-    """All partitions of n rows, as labels in order of appearance."""
-    found = [(0,)]
-    for _ in range(n - 1):
-        found = [(*labels, k) for labels in found for k in range(max(labels) + 2)]
-    return found
-
-
-def test_no_method_that_obeys_labels_can_promise_never_to_lose():
-    """Rows 0, 1 and 2 are in one cluster, row 3 is alone, and the labels say that 0 and 1 differ.
-
-    Whatever partition obeys this, the truth may be one that the first clusters are nearer to.
-    """
-    before, obeying = (0, 0, 0, 1), [labels for labels in partitions_of_rows(4) if labels[0] != labels[1]]
-    assert len(partitions_of_rows(4)) == 15  # Bell's number
-    assert len(obeying) == 10
-
-    def lost(labels):
-        return max(adjusted_rand_score(truth, before) - adjusted_rand_score(truth, labels) for truth in obeying)
-
-    assert min(map(lost, obeying)) > 0.3

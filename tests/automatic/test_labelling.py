@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from fusewise import FusionClustering
-from fusewise.automatic._labelling import outlier_confidence
+from fusewise.automatic._choice import outlier_confidence
 
 
 def test_it_is_one_minus_the_adjusted_p_value():

@@ -15,9 +15,9 @@ from fusewise.automatic._mixture import (
     em_step,
     evaluate,
     fisher_step,
+    fit_groups,
     row_weights,
 )
-from fusewise.automatic._mixture_fit import fit_groups
 from fusewise.observations import as_entries
 from fusewise.subspace import Subspace
 

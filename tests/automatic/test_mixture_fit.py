@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic._comparison import Comparison, best_of
-from fusewise.automatic._criterion import criterion
+from fusewise.automatic._comparison import Comparison, best_of, criterion
 from fusewise.automatic._cuts import grow, partitions
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._mixture import TAIL, soften
-from fusewise.automatic._mixture_fit import fit_groups
+from fusewise.automatic._mixture import TAIL, fit_groups, soften
 from fusewise.automatic._rows import Rows, fit_axes, prior_variances
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries

@@ -8,7 +8,6 @@ import pytest
 from scipy.cluster.hierarchy import dendrogram, fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from fusewise.automatic._hints import NO_HINTS, Hints
 from fusewise.automatic._tree import (
     RIDGE,
     MergeTree,
@@ -40,8 +39,8 @@ def complete(n):
     return NeighborPairs(n, *np.triu_indices(n, 1), np.ones(n * (n - 1) // 2))
 
 
-def naive(observations, pairs, hints=NO_HINTS):
-    """Sets joined, in order, and the running maximum of their prices; it ends where hints part all that is left."""
+def naive(observations, pairs):
+    """Sets joined, in order, and the running maximum of their prices."""
     n, r = observations.shape
     ridge = RIDGE * np.trace(observations.gram.sum(axis=0)) / (n * r)
     gram = [g + ridge * np.eye(r) for g in observations.gram]
@@ -54,17 +53,8 @@ def naive(observations, pairs, hints=NO_HINTS):
         return h @ np.linalg.solve(G, h)
 
     joined, heights, loose = [], [], None
-    block = hints.block_of(n)
-    united = np.arange(hints.n_blocks)  # blocks that some group holds both of are one
-
-    def pairs_left():
-        clash = {(united[a], united[b]) for a, b in np.vstack([hints.conflicts, hints.conflicts[:, ::-1]])}
-        held = {group: {united[block[i]] for i in group if block[i] >= 0} for group in groups}
-        for a, b in itertools.combinations(groups, 2):
-            if not any((one, other) in clash for one in held[a] for other in held[b]):
-                yield a, b
-
-    while left := list(pairs_left()):
+    while len(groups) > 1:
+        left = list(combinations(groups, 2))
         tie = {(a, b): affinity[np.ix_(list(a), list(b))].sum() for a, b in left}
         if loose is None and not any(tie.values()):
             loose = list(groups)  # parts that no edge joins: one edge between every two of them
@@ -76,8 +66,6 @@ def naive(observations, pairs, hints=NO_HINTS):
         groups = [g for g in groups if g not in (a, b)] + [a | b]
         joined.append(a | b)
         heights.append(price[a, b])
-        both = {united[block[i]] for i in a | b if block[i] >= 0}
-        united = np.where(np.isin(united, list(both)), min(both, default=0), united)
     return joined, np.maximum.accumulate(heights)
 
 
@@ -101,28 +89,6 @@ def test_it_is_the_greedy(n, r, density, seed):
     tree = fusion_tree(observations, pairs)
     assert joined_sets(tree) == joined
     np.testing.assert_allclose(tree.linkage[:, 2], heights, rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("n", "r", "density"), [(6, 1, 1.0), (14, 2, 0.3), (16, 2, 0.1)])
-def test_it_is_the_greedy_that_makes_no_join_between_points_in_conflict(n, r, density, seed):
-    rng = np.random.default_rng([seed, n])
-    observations, pairs = quadratics(rng, n, r), graph(rng, n, density)
-    rows = rng.permutation(n)[: n // 2 + 1]
-    block = np.sort(np.unique(rng.integers(n // 2, size=len(rows)), return_inverse=True)[1])
-    conflicts = np.array([pair for pair in itertools.combinations(range(block[-1] + 1), 2) if rng.uniform() < 0.6])
-    hints = Hints(rows, block, conflicts.astype(int).reshape(-1, 2))
-    joined, heights = naive(observations, pairs, hints)
-    tree = fusion_tree(observations, pairs, hints)
-    assert tree.forced == n - 1 - len(joined)
-    assert joined_sets(tree)[: len(joined)] == joined
-    assert joined_sets(tree)[-1] == frozenset(range(n))
-    np.testing.assert_allclose(tree.linkage[: len(joined), 2], heights, rtol=1e-8, atol=1e-10)
-    for nodes in tree.partitions(3, 5):  # however small the parts are, none holds points in conflict
-        labels = {i: node for node in nodes for i in tree.members(node)}
-        for a, b in hints.conflicts:
-            ends = [{labels.get(i) for i in hints.rows[hints.block == k]} - {None} for k in (a, b)]
-            assert not ends[0] & ends[1]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -169,7 +169,7 @@ def test_many_probabilities_are_computed_when_they_are_asked_for(monkeypatch, tm
     X = hide_entries(X, 0.3, random_state=0)
     given = {"must_link": [(0, 1)], "cannot_link": [(0, 100)]}
     kept = FusionClustering(random_state=0).fit(X, **given)
-    monkeypatch.setattr("fusewise.automatic._labelling.MOST_PROBABILITIES", 100)
+    monkeypatch.setattr("fusewise.automatic._choice.MOST_PROBABILITIES", 100)
     lazy = FusionClustering(random_state=0).fit(X, **given)
     lazy.save(tmp_path / "model")
     np.testing.assert_array_equal(lazy.probabilities_, kept.probabilities_)

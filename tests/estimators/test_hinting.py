@@ -52,7 +52,6 @@ class TestObeyed:
             FusionClustering(semi_supervised=True).fit(X, known(y, 0.2)),
         ):
             np.testing.assert_array_equal(plain.labels_, model.labels_)
-            assert model.path_.tree.forced == 0
 
     @pytest.mark.parametrize("n_clusters", [3, 4, 5])
     def test_a_given_number_of_clusters(self, n_clusters):

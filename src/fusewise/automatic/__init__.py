@@ -1,13 +1,12 @@
 """The default method: a merge tree in a subspace, and the partition that best explains the observed entries."""
 
 from fusewise.automatic._alternatives import Alternative, Cut, best_cut, nearly_as_good
-from fusewise.automatic._choice import Choice
+from fusewise.automatic._choice import OUTLIER_LEVEL, Choice, Classified, Classifier, outlier_confidence
 from fusewise.automatic._choosing import choose
 from fusewise.automatic._clusters import AxisMixture, Clusters
 from fusewise.automatic._columns import ColumnMixture
 from fusewise.automatic._evidence import Evidence, LayeredEvidence
 from fusewise.automatic._hints import NO_HINTS, UNSATISFIED, Hints, place
-from fusewise.automatic._labelling import OUTLIER_LEVEL, Classified, Classifier, outlier_confidence
 from fusewise.automatic._mixture import Mixture
 from fusewise.automatic._stability import (
     MOST_HIDDEN,

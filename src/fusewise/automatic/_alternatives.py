@@ -17,12 +17,12 @@ import numpy as np
 
 from fusewise.automatic._choice import Choice
 from fusewise.automatic._choosing import clusters_of
-from fusewise.automatic._comparison import Candidate, Placed, Searched
-from fusewise.automatic._copies import shares_of_copies, worth_of_rows
-from fusewise.automatic._criterion import NEARLY, class_explained, explained
+from fusewise.automatic._classes import class_explained
+from fusewise.automatic._comparison import NEARLY, Candidate, Placed, Searched, explained
 from fusewise.automatic._hints import Hints, place
 from fusewise.automatic._mixture import Mixture
 from fusewise.automatic._rows import Rows, prior_variances
+from fusewise.automatic._sample import shares_of_copies, worth_of_rows
 from fusewise.automatic._search import TreeSearch
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory, Table

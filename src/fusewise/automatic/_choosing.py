@@ -1,7 +1,7 @@
 """The default method: rows are placed in coordinates, neighbours fuse along a tree, and the best partition is taken.
 
-Rows are searched, all or a sample of them, by every proposal (`_proposals.py`); once more with columns made symmetric
-if powers may explain what was found; and all rows are given to the clusters of the better of the two.
+Rows are searched, all or a sample of them, by every proposal; once more with columns made symmetric if powers may
+explain what was found; and all rows are given to the clusters of the better of the two.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic._choice import Choice
+from fusewise.automatic._classes import ROWS
 from fusewise.automatic._clusters import (
     SOFT_ROUNDS,
     AxisMixture,
@@ -26,19 +27,16 @@ from fusewise.automatic._clusters import (
     with_levels,
 )
 from fusewise.automatic._columns import ColumnMixture, LevelEvidence, columns_of_groups, only_columns
-from fusewise.automatic._comparison import Searched, assign
-from fusewise.automatic._criterion import ROWS, explained
+from fusewise.automatic._comparison import Searched, assign, explained
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, held, joined
 from fusewise.automatic._intervals import sites_of
-from fusewise.automatic._mixture import Mixture, probabilities
-from fusewise.automatic._mixture_fit import describe, fit_groups
+from fusewise.automatic._mixture import Mixture, describe, fit_groups, probabilities
 from fusewise.automatic._nearby import near_components
-from fusewise.automatic._proposals import across_gaps, by_every_proposal
 from fusewise.automatic._rows import Rows, parts_of
 from fusewise.automatic._sample import SampledSearch, first_rows
-from fusewise.automatic._search import TreeSearch
+from fusewise.automatic._search import TreeSearch, across_gaps, by_every_proposal
 from fusewise.automatic._units import Levels, Powers, is_number, units_of
 from fusewise.automatic._valleys import linked, without_valley
 from fusewise.kernels import Index, Labels, Real, small_products
@@ -309,11 +307,7 @@ def _many_clusters(search: TreeSearch, found: Searched, best: Mixture) -> tuple[
 def refitted(rows: Rows, evidence: Evidence, mixture: Mixture) -> tuple[Mixture, Labels]:
     """Assign rows to their likeliest component and fit components to their rows, a few times; and the labels.
 
-    Parameters
-    ----------
-    rows : the rows of the sample.
-    evidence : of these, or of more rows that components are fitted to.
-    mixture : the components; those that lose all rows are left out.
+    Components that lose all rows are left out. `evidence` is that of `rows`, or of more rows to fit components to.
     """
     labels: Index = np.zeros(0, np.intp)
     for _ in range(SOFT_ROUNDS):

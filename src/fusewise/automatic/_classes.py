@@ -1,7 +1,7 @@
 """Latent classes of a table with categories: a mixture with independent columns for each number of classes.
 
 EM finds the nearest optimum of many, so the start matters. Each number of classes has three starts: the partition along
-the merge tree, the groups of k-means, and the classes found for one more, the two joined that differ least. Joining
+the merge tree, the groups of k-means, and the classes found for one more, the two joined that share most rows. Joining
 goes from many classes to few, so that a class that is found once is kept as long as it is worth its parameters.
 """
 
@@ -15,11 +15,9 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.automatic._columns import ColumnData, ColumnMixture, fit_columns
-from fusewise.automatic._criterion import class_criterion
 from fusewise.automatic._hints import NO_HINTS, Hints, held
-from fusewise.automatic._mixture import probabilities
-from fusewise.automatic._mixture_fit import enough_gain
-from fusewise.automatic._units import Levels, is_number
+from fusewise.automatic._mixture import enough_gain, probabilities
+from fusewise.automatic._units import Levels
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
 
@@ -28,9 +26,39 @@ SHORT_ROUNDS, LONG_ROUNDS = 8, 20
 #: The fewest classes are taken that gain this share of what is gained at most: columns of a class are never quite
 #: independent, and further classes improve on that.
 ENOUGH_GAINED = 0.8
+#: Size of a sample in which a table is indistinguishable from a mixture whose columns are independent, see
+#: ``class_criterion``.
+ROWS = 3000
 
 Judged = tuple[ColumnMixture, float]
 Away = Real | float  # see ``hints.held``
+
+
+def class_criterion(table: InMemory | ColumnData, mixture: ColumnMixture, worth: float = 1.0) -> float:
+    """Criterion for latent classes: w log-likelihood - level cost - (complexity / 2 + cuts) log N.
+
+    w is 1 / (1 + N / ROWS). The entropy is not charged: the classes of categories overlap by nature. That the columns
+    of a class are independent is an approximation, and with many rows every departure from it would be worth a class of
+    its own; with w the likelihood speaks for classes that differ by more than a sample of `ROWS` rows could tell from
+    the data (the coarsened posterior of Miller and Dunson, 2019). In a table with numbers each cut costs log N as well;
+    else cuts that are due to the shape of a column would pay.
+    """
+    data = _judged_by(table, mixture)
+    n, by_chance = worth * data.shape[0], 0.5 * data.weight * mixture.complexity
+    # less what is due to chance, as in `_penalised`
+    fit = worth * class_explained(data, mixture, worth).sum() - max(worth - 1, 0.0) * by_chance / (1 + n / ROWS)
+    cuts = mixture.n_components - 1 if data.numeric.any() else 0
+    return float(fit - (by_chance + cuts) * np.log(n) - mixture.level_cost)
+
+
+def class_explained(table: InMemory | ColumnData, mixture: ColumnMixture, worth: float = 1.0) -> Real:
+    """What each row adds to ``class_criterion``."""
+    total = probabilities(mixture.log_densities(_judged_by(table, mixture))[0])[1]
+    return np.asarray(total / (1 + worth * len(total) / ROWS))
+
+
+def _judged_by(table: InMemory | ColumnData, mixture: ColumnMixture) -> ColumnData:
+    return (table if isinstance(table, ColumnData) else ColumnData.of(table, mixture.levels)).judged
 
 
 def classes_of(
@@ -126,43 +154,12 @@ def _posterior(rows: ColumnData, classes: ColumnMixture, away: Away = 0.0) -> Re
 
 
 def _joined(classes: ColumnMixture, rows: ColumnData) -> Real:
-    """The posterior with the two classes joined whose union loses least of the expected log-likelihood."""
+    """The posterior with the two classes joined that share most of the rows of the smaller one."""
     posterior = _posterior(rows, classes)
-    seen = rows.real.column_counts / rows.shape[0]
-    loss = joining_losses(classes, seen if rows.real.weights is None else rows.real.weights * seen)
-    one, other = np.unravel_index(int(loss.argmin()), loss.shape)
+    sizes = posterior.sum(axis=0)
+    shared = posterior.T @ posterior / np.minimum.outer(sizes, sizes)
+    np.fill_diagonal(shared, -1)
+    one, other = np.unravel_index(int(shared.argmax()), shared.shape)
     joined = np.delete(posterior, other, axis=1)
     joined[:, one - (one > other)] += posterior[:, other]
     return joined
-
-
-def joining_losses(classes: ColumnMixture, seen: Real) -> Real:
-    """Expected log-likelihood per row that is lost if classes k and l are described as one, K x K; inf if k = l.
-
-    With H the entropy of a column in a class, which is -sum q log q for a category and log(s)/2 for a number:
-
-        (pi_k + pi_l) H(union) - pi_k H(k) - pi_l H(l),    the same for the shares, and the sum over columns,
-
-    each weighted by the fraction of rows in which it is `seen`.
-    """
-    shares, numeric = classes.shares, is_number(classes.means.shape[1], classes.levels)
-    units = np.ones(len(numeric))
-    for start, stop, *_ in classes.levels:
-        units[start:stop] = classes.means[0, start:stop].sum()
-    means, variances = classes.means / units, classes.variances
-
-    def described(weight: Real, mean: Real, variance: Real) -> Real:
-        entropy = np.where(numeric, 0.5 * np.log(variance), -mean * np.log(np.where(numeric, 1, mean)))
-        return np.asarray(weight * (entropy @ seen - np.log(weight)))
-
-    alone = described(shares, means, variances)
-    losses = np.full((len(shares), len(shares)), np.inf)
-    for k in range(len(shares) - 1):
-        others = slice(k + 1, None)
-        weight = shares[k] + shares[others]
-        part = (shares[k] / weight)[:, None]
-        middle = part * means[k] + (1 - part) * means[others]
-        spread = part * variances[k] + (1 - part) * variances[others]
-        spread = spread + part * (1 - part) * np.square(means[k] - means[others])
-        losses[k, others] = described(weight, middle, spread) - alone[k] - alone[others]
-    return losses

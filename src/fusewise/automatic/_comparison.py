@@ -1,25 +1,158 @@
-"""Partitions of the rows compared: the mixtures that describe them, their criteria, and the best."""
+"""Partitions of the rows compared: the mixtures that describe them, their criteria, and the best.
+
+The integrated classification likelihood (ICL) of a mixture is its likelihood less the entropy of the labels, so that
+overlapping components are not worth their parameters. With missing values, much of that entropy is not due to overlap:
+a row with two observed entries could belong to any cluster, however far apart the clusters are. So the entropy that is
+subtracted is the one that would remain if the row were complete: coordinates are drawn given its entries, and the
+entropy of the label given all coordinates is used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from fusewise.automatic._clusters import SOFT_ROUNDS
-from fusewise.automatic._columns import LevelEvidence
-from fusewise.automatic._criterion import Classes, criterion
+from fusewise.automatic._columns import ColumnMixture, LevelEvidence
+from fusewise.automatic._evidence import Evidence, LayeredEvidence, regular
 from fusewise.automatic._hints import NO_HINTS, Hints, held, log_odds
-from fusewise.automatic._mixture import Mixture, probabilities, soften
-from fusewise.automatic._mixture_fit import FIRST_ROUNDS, ROUNDS, PartitionFit, fit_groups, threads_of_fits
+from fusewise.automatic._mixture import (
+    FIRST_ROUNDS,
+    ROUNDS,
+    TAIL,
+    Mixture,
+    PartitionFit,
+    enough_gain,
+    fit_groups,
+    probabilities,
+    soften,
+    threads_of_fits,
+)
 from fusewise.automatic._rows import Rows
 from fusewise.automatic._tree import MergeTree
-from fusewise.kernels import Labels, in_threads
+from fusewise.kernels import Index, Labels, Real, in_threads
 from fusewise.observations import InMemory
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace
+
+#: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
+#: thousand draws in all are accurate enough.
+DRAWS, DRAWN_ROWS = 4, 5000
+#: Rows are not drawn whose labels have, given their entries, less entropy in all than this share of the gain at which
+#: fits end.
+CERTAIN = 0.25
+#: Standard errors by which a partition that is nearly as good may fall short.
+NEARLY = 2.0
+
+
+def criterion(
+    evidence: Evidence, mixture: Mixture, *, complete: bool, worth: float = 1.0, most_rows: int | None = None
+) -> float:
+    """log-likelihood - entropy - (complexity / 2) log N - (K - 1) log N, larger is better.
+
+    The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
+    encode. Without it a uniform density, whose likelihood a cut does not change, would be cut by chance.
+
+    Parameters
+    ----------
+    evidence, mixture : the rows, and the components fitted to a partition of them.
+    complete : whether no entry is missing; then the classification likelihood is all that is needed.
+    worth : rows of a table that a row is worth: less than 1 if some are copies of others (``copies.worth_of_rows``),
+        more than 1 if the table is part of a larger one.
+    most_rows : of more rows than that, if entries are missing, so many are looked at, and stand for all.
+    """
+    n, evidence = evidence.shape[0], evidence.judged
+    known = (complete or mixture.n_components == 1) and not isinstance(evidence, LayeredEvidence)
+    fit = mixture.fit if known else _sum_explained(evidence, mixture, most_rows or n)
+    return _penalised(fit, mixture, n, worth, evidence.weight)
+
+
+def _sum_explained(evidence: Evidence, mixture: Mixture, most_rows: int) -> float:
+    n = evidence.shape[0]
+    if n > most_rows:
+        which = np.sort(np.random.default_rng(0).choice(n, most_rows, replace=False))
+        evidence = evidence.grouped(np.zeros(most_rows, np.intp), 1, which).evidence
+    return float(n * explained(evidence, mixture).mean())
+
+
+def _penalised(fit: float, mixture: Mixture, n: int, worth: float, weight: float = 1.0) -> float:
+    """fit - ((complexity / 2) + K - 1) log N, for n rows as if there were `worth` times as many.
+
+    Parameters fitted to n rows raise their likelihood by half a nat each, by chance, which must not be multiplied. They
+    count as often as their columns: `weight` times on average.
+    """
+    by_chance, cuts = 0.5 * weight * mixture.complexity, mixture.n_components - 1
+    return worth * fit - max(worth - 1, 0.0) * by_chance - (by_chance + cuts) * float(np.log(worth * n))
+
+
+def foreseen(judged: float, mixture: Mixture, n: int, worth: float, times: float) -> float:
+    """The criterion that so many times the rows would have, if the same components explained each of them as well."""
+    fit = judged - _penalised(0.0, mixture, n, worth)
+    return _penalised(fit / worth, mixture, n, times * worth)
+
+
+def explained(evidence: Evidence, mixture: Mixture) -> Real:
+    """What each row adds to the criterion if entries are missing: log p(x_i) - E[H(label | v_i)]."""
+    densities, _ = mixture.log_densities(evidence)
+    posterior, total = probabilities(densities)
+    unsure = _unsure(_entropies(densities, posterior, total))
+    if len(unsure):
+        total[unsure] -= _entropy_if_complete(evidence, mixture, posterior[unsure], unsure)
+    return np.asarray(total)
+
+
+def _unsure(entropies: Real) -> Index:
+    """The rows to draw coordinates of, given the entropy of each label: the others add up to next to nothing.
+
+    On average a label has no more entropy given all coordinates than it has given the observed entries.
+    """
+    below = np.sort(entropies)
+    certain = int(np.searchsorted(np.cumsum(below), CERTAIN * enough_gain(len(below))))
+    return np.flatnonzero(entropies >= below[certain]) if certain < len(below) else np.arange(0)
+
+
+@lru_cache(maxsize=2)
+def _draws(n: int, r: int) -> tuple[Real, Real]:
+    """Uniform and normal numbers for each row: the same for every partition, so that chance does not decide."""
+    rng, draws = np.random.default_rng(0), min(DRAWS, -(-DRAWN_ROWS // n))
+    return rng.random((draws, n)), rng.standard_normal((r, draws, n))
+
+
+def _entropy_if_complete(evidence: Evidence, mixture: Mixture, posterior: Real, rows: Index) -> Real:
+    """E[H(label | v_i)], v_i drawn given the observed entries of row i: first its label, then its coordinates."""
+    n, r = evidence.shape
+    uniform, normal = _draws(n, r)
+    draws, some = len(uniform), len(rows)
+    labels = (posterior.cumsum(axis=1)[None] > uniform[:, rows, None]).argmax(axis=2).ravel()
+    groups = evidence.grouped(labels, mixture.n_components, np.tile(rows, draws))
+    noise = normal[:, :, rows].reshape(r, draws * some).take(groups.order, axis=1)
+    entropies = np.empty(draws * some)
+    entropies[groups.order] = _entropy(mixture, mixture.conditional(groups, noise))
+    return np.asarray(entropies.reshape(draws, some).mean(axis=0))
+
+
+def _entropy(mixture: Mixture, places: Real) -> Real:
+    """H(label | v_i) at known coordinates."""
+    r = places.shape[1]
+    factors = np.linalg.cholesky(regular(mixture.spreads))
+    undone = np.linalg.inv(factors)
+    heights = np.log(mixture.shares) - np.log(np.einsum("krr->kr", factors)).sum(axis=1)
+    distances = np.empty((mixture.n_components, len(places)))
+    for k, (mean, turn) in enumerate(zip(mixture.means, undone, strict=True)):
+        away = turn @ (places - mean).T
+        np.einsum("ri,ri->i", away, away, out=distances[k])
+    densities = heights - (TAIL + r) / 2 * np.log1p(distances.T / TAIL)
+    return _entropies(densities, *probabilities(densities))
+
+
+def _entropies(densities: Real, posterior: Real, total: Real) -> Real:
+    """H(label) of each row, from log p(k, row) and the ``probabilities`` of these."""
+    return np.asarray(np.einsum("ik,ik->i", posterior, total[:, None] - densities))
+
 
 T = TypeVar("T")
 
@@ -39,7 +172,7 @@ class Candidate(NamedTuple):
     """A partition, the mixture fitted to it, and its criterion; whether it breaks hints."""
 
     labels: Labels
-    mixture: Mixture | Classes
+    mixture: Mixture | ColumnMixture
     criterion: float
     barred: bool = False
 

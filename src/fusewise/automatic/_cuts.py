@@ -24,11 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fusewise.automatic._copies import FEWEST_DIFFERENT, MANY_COPIES
 from fusewise.automatic._evidence import regular
-from fusewise.automatic._hints import NO_HINTS, Hints, given_to_nearest
-from fusewise.automatic._mixture import TAIL, Mixture
-from fusewise.automatic._mixture_fit import fit_groups
+from fusewise.automatic._hints import NO_HINTS, Hints, place
+from fusewise.automatic._mixture import TAIL, Mixture, fit_groups
 from fusewise.automatic._rows import Rows
 from fusewise.automatic._tree import MergeTree, fusion_tree
 from fusewise.kernels import Index, Labels, Mask, Real, compiled, in_ranges
@@ -41,11 +39,13 @@ MOST_CLUSTERS = 25
 MOST_JOINED = 10
 #: Rows of the smallest of many clusters, and of a rare one.
 FEWEST = 5.0
+#: With copies, a cluster has at least so many different rows, or this share of all rows.
+FEWEST_DIFFERENT, MANY_COPIES = 3.0, 0.1
 #: Spread within a cluster assumed while fusing, as a share of the variance along an axis of the subspace.
 WITHIN_SHARE = 0.1
 
 
-def grow(rows: Rows, n_neighbors: int, hints: Hints = NO_HINTS) -> MergeTree:
+def grow(rows: Rows, n_neighbors: int) -> MergeTree:
     """Merge tree on the graph of nearest neighbours; rows far from all others have less weight (Student-t weights)."""
     evidence = rows.evidence
     n, r = evidence.shape
@@ -58,7 +58,7 @@ def grow(rows: Rows, n_neighbors: int, hints: Hints = NO_HINTS) -> MergeTree:
     one = fit_groups(evidence, together, rows.within(together), np.diag(rows.variances), "scale")
     weights = (TAIL + evidence.dimensions) / (TAIL + one.log_densities(evidence)[1][:, 0])
     quadratics = Quadratics(gram[evidence.pattern] * weights[:, None, None], target * weights[:, None], np.zeros(n))
-    return fusion_tree(quadratics, pairs, hints)
+    return fusion_tree(quadratics, pairs)
 
 
 def candidate_nodes(
@@ -71,14 +71,16 @@ def candidate_nodes(
 ) -> list[list[int]]:
     """Candidates along the tree, as nodes of it; the last has `n_clusters` groups if given.
 
-    With `copies` (``copies.shares_of_copies``), a group has some different rows, or a large share of all. With hints
-    there are more candidates, as hints may join groups.
+    With `copies` (``shares_of_copies``), a group has some different rows, or a large share of all. With hints there are
+    more candidates, as hints may join groups.
     """
-    room = MOST_JOINED + tree.forced if hints else 0
+    room = MOST_JOINED if hints else 0
     most = (min(most, max(1, tree.n_points // 4)) if n_clusters is None else n_clusters) + room
     found = tree.partitions(smallest, most, allowed_nodes(tree, smallest, copies))
-    if n_clusters is not None and len(found) + tree.forced < n_clusters:
-        return tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
+    if n_clusters is not None and len(found) < n_clusters:
+        found = tree.partitions(1, n_clusters)  # this many clusters exist only if small ones are allowed
+    if hints and place(np.zeros((hints.n_blocks, len(found))), hints.conflicts) is None:
+        found = tree.partitions(1, most + int(hints.apart.sum(axis=1).max()))
     return found
 
 
@@ -100,27 +102,20 @@ def partitions(
     copies: Real | None = None,
     hints: Hints = NO_HINTS,
 ) -> list[Labels]:
-    """Candidates along the tree (``candidate_nodes``), small parts joined to the nearest group.
-
-    If there are conflicts, the first is one group, for comparison only.
-    """
+    """Candidates along the tree (``candidate_nodes``), small parts joined to the nearest group."""
     found = candidate_nodes(tree, smallest, n_clusters, most, copies, hints)
-    labels = [labels_of(tree, nodes, places, hints) for nodes in found]
-    return [np.zeros(tree.n_points, np.intp), *labels] if tree.forced else labels
+    return [labels_of(tree, nodes, places) for nodes in found]
 
 
-def labels_of(tree: MergeTree, nodes: list[int], places: Real, hints: Hints = NO_HINTS) -> Labels:
-    """The group of each row; a row under none of the nodes is in the group with the nearest centre that hints allow."""
+def labels_of(tree: MergeTree, nodes: list[int], places: Real) -> Labels:
+    """The group of each row; a row under none of the nodes is in the group with the nearest centre."""
     labels = np.full(tree.n_points, -1, dtype=np.intp)
     for k, node in enumerate(nodes):
         labels[tree.members(node)] = k
     small = np.flatnonzero(labels < 0)
     if not len(small):
         return labels
-    centres = group_means(places, labels)
-    if hints:
-        return given_to_nearest(labels, small, np.square(places[small, None] - centres).sum(axis=2), hints)
-    labels[small] = cKDTree(centres).query(places[small])[1]
+    labels[small] = cKDTree(group_means(places, labels)).query(places[small])[1]
     return labels
 
 
@@ -173,21 +168,14 @@ def branches(tree: MergeTree, large: Mask) -> TreeBranches:
     return TreeBranches(np.array(top, np.intp), pairs[:, 0], pairs[:, 1], int(below[-1]))
 
 
-def best_cuts(
-    tree: MergeTree, rows: Rows, large: Mask, describe: Callable[[Labels], Mixture], n_rows: float | None = None
-) -> list[int]:
-    """The nodes of the best partition along a tree, into however many groups.
+def best_cuts(tree: MergeTree, rows: Rows, large: Mask, describe: Callable[[Labels], Mixture]) -> list[int]:
+    """The nodes of the best partition along a tree into however many groups, of nodes that are `large`.
 
-    Parameters
-    ----------
-    tree, rows : the merge tree of the rows.
-    large : which nodes may be groups.
-    describe : fits the mixture of a partition, of which the common spread is taken.
-    n_rows : the N of what a cut costs; by default the number of rows.
+    `describe` fits the mixture of a partition, of which the common spread is taken.
     """
     r = rows.evidence.shape[1]
     shape = branches(tree, large)
-    price = ((r + 2) / 2 + 1) * log(n_rows or tree.n_points)
+    price = ((r + 2) / 2 + 1) * log(tree.n_points)
     nodes: list[int] = []
     size = r + FIRST_ROWS
     while len(nodes) <= 1 and size < tree.n_points / 2:  # too small a spread shows nothing

@@ -132,6 +132,11 @@ class Evidence(Record):
         return self
 
     @property
+    def heights(self) -> Real:
+        """log p(x_i) if the coordinates are the least-squares ones."""
+        return np.asarray(self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places))
+
+    @property
     def plain(self) -> bool:
         """Whether NumPy works on these rows: they are few, and there are no compiled loops at hand."""
         return self.small and few(0)
@@ -195,8 +200,7 @@ class Evidence(Record):
         distances, log_dets = pattern_distances(
             uncertainty, regular(spreads), self.pattern, self.places, means, self.plain
         )
-        known = self.constant + 0.5 * np.einsum("ki,ki->i", self.vector, self.places)
-        return distances, known + 0.5 * (log_det - log_dets)[:, self.pattern]
+        return distances, self.heights + 0.5 * (log_det - log_dets)[:, self.pattern]
 
     def each_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""

@@ -1,8 +1,8 @@
 """Hints from people: rows that belong to one cluster, and rows that do not.
 
 Rows that must be together form a *block*; two blocks are in *conflict* if some rows of them must not be together. A
-class of known labels is a block in conflict with all other classes. The tree never fuses groups in conflict.
-Components of a mixture are joined, and each block is placed in a cluster, so that
+class of known labels is a block in conflict with all other classes. Components of a mixture are joined, and each block
+is placed in a cluster, so that
 
     log p(hints | X) = sum_b log P(all rows of block b are in its cluster | X) - (unions) log N
 
@@ -110,42 +110,10 @@ class Hints(Record):
 NO_HINTS = Hints(np.empty(0, np.intp), np.empty(0, np.intp), np.empty((0, 2), np.intp))
 
 
-def given_to_nearest(labels: Labels, rows: Index, distances: Real, hints: Hints) -> Labels:
-    """Give some rows to the nearest group, but those with hints to one that is allowed.
-
-    A row goes to a group that holds others of its block, else to one without rows in conflict, else to a new one.
-
-    Parameters
-    ----------
-    labels : the group of each row, -1 for those that have none.
-    rows : these.
-    distances : their squared distances from each group.
-    hints : blocks and conflicts.
-    """
-    n_groups, block = distances.shape[1], hints.block_of(len(labels))
-    labels = labels.copy()
-    labels[rows] = distances.argmin(axis=1)
-    hinted = np.flatnonzero(block[rows] >= 0)
-    inside = np.setdiff1d(hints.rows, rows)
-    holds = np.zeros((hints.n_blocks, n_groups + hints.n_blocks), bool)
-    holds[block[inside], labels[inside]] = True
-    for row, own, distance in zip(rows[hinted], block[rows[hinted]], distances[hinted], strict=True):
-        allowed = np.flatnonzero(holds[own] if holds[own].any() else ~holds[hints.apart[own]].any(axis=0))
-        known = allowed[allowed < n_groups]
-        labels[row] = known[distance[known].argmin()] if len(known) else allowed[0]
-        holds[own, labels[row]] = True
-    return np.asarray(np.unique(labels, return_inverse=True)[1])
-
-
 def place(scores: Real, conflicts: Index) -> Index | None:
-    """Cluster of each block with the largest sum of scores, conflicts apart; None if there is none.
+    """Cluster of each block with the largest sum of scores (M x K), conflicts apart; None if there is none.
 
     Blocks that are all in conflict with each other are an assignment problem, others an integer programme.
-
-    Parameters
-    ----------
-    scores : M x K.
-    conflicts : Q x 2, pairs of blocks, each once.
     """
     m = len(scores)
     chosen = np.asarray(scores.argmax(axis=1))
@@ -182,18 +150,11 @@ def _coloured(scores: Real, conflicts: Index) -> Index | None:
 
 
 class Settled(NamedTuple):
-    """Components joined into clusters, and blocks placed in them.
+    """Components joined into clusters, and blocks placed in them."""
 
-    Attributes
-    ----------
-    group : the cluster of each component.
-    cluster : the cluster of each block.
-    value : sum_b log p(rows of b in its cluster) - (unions) log N.
-    """
-
-    group: Index
-    cluster: Index
-    value: float
+    group: Index  # the cluster of each component
+    cluster: Index  # the cluster of each block
+    value: float  # sum_b log p(rows of b in its cluster) - (unions) log N
 
 
 def settle(
@@ -203,16 +164,11 @@ def settle(
 
     Components are joined greedily, those first that gain most: a block whose rows prefer two of them says that these
     are one cluster, unless it is likelier that some of the rows are strays: each lies anywhere in the table with
-    probability `STRAY`, so that no single row decides. None if the conflicts need
-    more clusters than there are components.
+    probability `STRAY`, so that no single row decides. None if the conflicts need more clusters than there are
+    components.
 
-    Parameters
-    ----------
-    densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
-    hints : blocks and conflicts.
-    price : cost of joining two components, in nats.
-    n_clusters : the smallest number of clusters.
-    exactly : whether components are joined until there are no more than that, at whatever loss.
+    `densities` are log p(x_i, k) of the rows with hints, in the order of ``hints.rows``; `price` is the cost of joining
+    two components. There are at least `n_clusters` clusters; and if `exactly`, no more, at whatever loss.
     """
     anywhere = _anywhere(densities)
     group, columns = np.arange(densities.shape[1]), densities
@@ -257,14 +213,7 @@ def _shared(columns: Real, hints: Hints) -> Iterator[tuple[int, int]]:
 
 
 def held(densities: Real, hints: Hints, n_clusters: int | None) -> Real | float:
-    """N x K, zero where a row may be in a component and `FAR` where its block is in another cluster; 0 without hints.
-
-    Parameters
-    ----------
-    densities : log p(x_i, k), N x K.
-    hints : blocks and conflicts.
-    n_clusters : the number of clusters, if it was given.
-    """
+    """N x K, zero where a row may be in a component, `FAR` where its block is in another cluster; 0 without hints."""
     settled = settle(densities[hints.rows], hints, float(np.log(len(densities))), n_clusters) if hints else None
     if settled is None:
         return 0.0
@@ -277,13 +226,6 @@ def log_odds(densities: Real, hints: Hints, worth: float, n_clusters: int | None
     """log p(hints | X) of the components of a mixture; None if they cannot hold, or not in `n_clusters` clusters.
 
     Strays matter to which components are joined, but not here: a partition has to explain every row with a hint.
-
-    Parameters
-    ----------
-    densities : log p(x_i, k), N x K.
-    hints : blocks and conflicts.
-    worth : how many rows a row is worth (as in ``criterion``).
-    n_clusters : the number of clusters, if it was given.
     """
     price, densities = float(np.log(worth * len(densities))) / worth, densities[hints.rows]
     settled = settle(densities, hints, price, n_clusters)
@@ -295,12 +237,9 @@ def log_odds(densities: Real, hints: Hints, worth: float, n_clusters: int | None
 
 
 def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, int]], n_clusters: int | None) -> Index:
-    """The cluster of each component.
+    """The cluster of each component (see `settle`).
 
-    Parameters
-    ----------
-    densities, hints, price, n_clusters : as in `settle`.
-    pairs : components to be joined as well, in this order, where no blocks in conflict are in their clusters.
+    The components of `pairs` are joined as well, in this order, where no blocks in conflict are in their clusters.
     """
     settled = settle(densities, hints, price, n_clusters, exactly=n_clusters is not None)
     if settled is None:
@@ -313,39 +252,8 @@ def joined(densities: Real, hints: Hints, price: float, pairs: list[tuple[int, i
     return np.asarray(np.unique(group, return_inverse=True)[1])
 
 
-def coloured(hints: Hints, places: Real, nodes: list[Index], n_clusters: int) -> Hints:
-    """Hints in which blocks in conflict have been united into `n_clusters` at most: those that lie near each other.
-
-    Parameters
-    ----------
-    hints : blocks and conflicts.
-    places : coordinates of the rows.
-    nodes : the rows of groups, more than `n_clusters`; the largest of them are where the blocks are drawn to.
-    n_clusters : number of clusters.
-    """
-    largest = sorted(nodes, key=len, reverse=True)[:n_clusters]
-    centres = np.array([places[rows].mean(axis=0) for rows in largest])
-    scores = -hints.sums(np.square(places[hints.rows, None] - centres).sum(axis=2))
-    cluster = place(scores, hints.conflicts)
-    if cluster is None:
-        raise InputError(UNSATISFIED.format(counted(n_clusters, "cluster")))
-    alone = ~hints.apart.any(axis=0)
-    united = np.where(alone, n_clusters + np.arange(hints.n_blocks), cluster)[hints.block]
-    order = np.argsort(united, kind="stable")
-    kinds, block = np.unique(united[order], return_inverse=True)
-    number = np.searchsorted(kinds, cluster)
-    conflicts = np.unique(np.sort(number[hints.conflicts], axis=1), axis=0)
-    return Hints(hints.rows[order], block, conflicts)
-
-
 def obeyed(densities: Real, hints: Hints) -> tuple[Labels, Real]:
-    """The cluster of each row with hints, and its posterior: that of its block, without clusters it must not be in.
-
-    Parameters
-    ----------
-    densities : log p(x_i, k) of the rows with hints, in the order of ``hints.rows``.
-    hints : blocks and conflicts.
-    """
+    """The cluster of each row with hints, and its posterior: that of its block, without clusters it must not be in."""
     scores = hints.sums(np.logaddexp(densities, _anywhere(densities)))
     cluster = place(scores, hints.conflicts)
     if cluster is None:

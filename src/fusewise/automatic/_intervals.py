@@ -22,7 +22,7 @@ from fusewise.automatic._evidence import regular
 from fusewise.automatic._mixture import Mixture, log_tails, probabilities
 from fusewise.automatic._rows import fit_axes
 from fusewise.kernels import Index, Real, Truncated, sites, truncated
-from fusewise.observations import BoundedEntries, Entries, InMemory
+from fusewise.observations import BoundedEntries, Entries
 
 #: Rounds in which the sites of a row are renewed, and the share of the way that each goes after the first.
 RENEWALS, STEP = 6, 0.7
@@ -59,11 +59,6 @@ class Sites:
         spread = np.sqrt(self.variance)
         ends = ((end - self.mean) / spread for end in self.bounds)
         return np.asarray(truncnorm.rvs(*ends, loc=self.mean, scale=spread, random_state=random))
-
-
-def as_entries(clusters: Clusters, rows: InMemory) -> InMemory:
-    """The rows of a table, with normal observations for entries in intervals."""
-    return sites_of(clusters, rows).entries if isinstance(rows, BoundedEntries) else rows
 
 
 def sites_of(clusters: Clusters, table: BoundedEntries) -> Sites:

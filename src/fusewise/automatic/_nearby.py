@@ -246,8 +246,7 @@ def near_components(mixture: Mixture, evidence: Evidence) -> Nearby:
         needed = int(screen_components(*arrays, _range(k), begin, component, lead, distance))
     row = np.repeat(order, np.diff(begin))
     component, lead, distance = component[:needed], lead[:needed], distance[:needed]
-    known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
-    known += 0.5 * log_det[evidence.pattern]
+    known = evidence.heights + 0.5 * log_det[evidence.pattern]
     density = lead + known[row] + log_tails(distance, evidence.dimensions[row])
     return Nearby.of(n, row, component, density, distance)
 

@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from fusewise.automatic._choice import OUTLIER_LEVEL, Classifier, tail
 from fusewise.automatic._clusters import AxisMixture, Clusters, Part
 from fusewise.automatic._columns import ColumnMixture, columns_of_groups
 from fusewise.automatic._cuts import FEWEST, Scores, TreeBranches, branches, grow
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._labelling import OUTLIER_LEVEL, Classifier, tail
 from fusewise.automatic._mixture import log_tails, probabilities
 from fusewise.automatic._nearby import MANY, near_components
 from fusewise.automatic._rows import Rows, fit_axes
@@ -100,28 +100,13 @@ class Surprises(NamedTuple):
         return np.asarray(np.maximum(self.tail / self.left_out, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Surprised:
-    """Summarises a block of rows: a function that is small to send.
-
-    Attributes
-    ----------
-    clusters : those that should explain the rows.
-    units : their scale.
-    seed : of the u_i, which depend on it and on the position of the row.
-    """
-
-    clusters: Clusters
-    units: Units
-    seed: int
-
-    def __call__(self, rows: InMemory, first: int) -> Surprises:
-        """The sample of a block that begins at a position of the table."""
-        density, tails, label = explained(self.clusters, Classifier(self.units, self.clusters).placed(rows))
-        where = first + np.arange(len(tails))
-        priority = np.where(rows.row_counts > 0, uniform(where, self.seed) * tails, np.inf)
-        n_outlying = int(np.count_nonzero(tails < OUTLIER_LEVEL))
-        return Surprises(priority, where, tails, density, label, n_outlying).smallest()
+def surprises(clusters: Clusters, units: Units, seed: int, rows: InMemory, first: int) -> Surprises:
+    """The sample of a block of rows that begins at position `first` of the table."""
+    density, tails, label = explained(clusters, Classifier(units, clusters).placed(rows))
+    where = first + np.arange(len(tails))
+    priority = np.where(rows.row_counts > 0, uniform(where, seed) * tails, np.inf)
+    n_outlying = int(np.count_nonzero(tails < OUTLIER_LEVEL))
+    return Surprises(priority, where, tails, density, label, n_outlying).smallest()
 
 
 def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
@@ -143,8 +128,7 @@ def explained(clusters: Clusters, rows: InMemory) -> tuple[Real, Real, Labels]:
         densities, distances = parts.mixture.log_densities(evidence)
         label = densities.argmax(axis=1)
         total, distance = probabilities(densities)[1], distances[np.arange(len(label)), label]
-    known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
-    about = np.maximum(-2 * known - rows.seen @ np.log(2 * np.pi * parts.subspace.noises), 0.0)
+    about = np.maximum(-2 * evidence.heights - rows.seen @ np.log(2 * np.pi * parts.subspace.noises), 0.0)
     left = np.maximum(rows.row_counts - evidence.dimensions, 0)
     return total, np.minimum(tail(distance, evidence.dimensions), np.where(left > 0, tail(about, left), 1.0)), label
 
@@ -211,35 +195,64 @@ class RareSearch:
         away = replace(self.rows, values=np.where(self.rows.mask, self.rows.values - own, 0))
         # Directions of rows far out: a coarse fit tells these.
         subspace = fit_axes(away, min(LARGEST_RANK, away.shape[1], away.shape[0] - 1), tol=WIDE_TOL)
-        about = Evidence.of(subspace, away)
-        evidence = shifted(about, (own @ subspace.basis).T)
-        places, covariances = about.posterior(subspace.variances)
-        placed = Rows(evidence, places + own @ subspace.basis, covariances, subspace.variances)
+        center = own @ subspace.basis
+        places, covariances = Evidence.of(subspace, away).posterior(subspace.variances)
+        moved = replace(away, values=np.where(away.mask, away.values + center @ subspace.basis.T, 0))
+        evidence = Evidence.of(subspace, moved)
+        placed = Rows(evidence, places + center, covariances, subspace.variances)
         common = within(parts, subspace)
         tree = grow(placed, NEIGHBORS)
         shape = branches(tree, tree.sizes >= FEWEST)
         scores = Scores(tree, placed, shape, common)
         price = (evidence.shape[1] / 2 + 2) * np.log(self.n_rows)
         gains = scores.alone + tree.totals(self._against(evidence, common))[shape.top] - price
-        along = Along(evidence, scores.metric, self.known)
 
         def apart(branch: int) -> bool:
             """Whether a valley lies between a group and each of the components nearest to its rows."""
             members = tree.members(int(shape.top[branch]))
             labels, counts = np.unique(self.known.label[members], return_counts=True)
             near = (centers @ subspace.basis)[labels[counts >= OFTEN * len(members)]]
-            gains = (along.valley_gains(members, scores.fits[branch, :-1], center) for center in near)
+            mean = scores.fits[branch, :-1]
+            gains = (self._valley_gains(evidence, scores.metric, members, mean, center) for center in near)
             return all(of_table > np.log(self.n_rows) and of_sample > CLEARLY for of_table, of_sample in gains)
 
         return [tree.members(int(shape.top[branch])) for branch in best_branches(shape, gains, apart)]
+
+    def _valley_gains(
+        self, evidence: Evidence, metric: Real, members: Index, mean: Real, center: Real
+    ) -> tuple[float, float]:
+        """How much better a valley explains the rows on the way from a mean to a centre than none.
+
+        First the rows of the table, as estimated from the sample; then those of the sample alone, which are fewer
+        towards the centre: a gap in few rows is no gap, whatever they stand for. `metric` is the precision of each
+        pattern of missing values about a centre, (W + C)^-1.
+        """
+        way, from_mean = center - mean, evidence.places.T - mean
+        turned = (metric @ way)[evidence.pattern]
+        information = turned @ way
+        at = np.einsum("ir,ir->i", turned, from_mean) / np.maximum(information, 1e-300)
+        square = np.einsum("ir,irs,is->i", from_mean, metric[evidence.pattern], from_mean)
+        beside = np.maximum(square - at**2 * information, 0) / np.maximum(evidence.dimensions - 1, 1)
+        sure = information >= KNOWN * information.max()
+        own = members[sure[members]]
+        if len(own) < FEWEST:
+            return -np.inf, -np.inf
+        inside: Mask = sure & (beside <= np.quantile(beside[own], TUBE)) & (at >= 0) & (at <= 1)
+        n_steps = int(np.clip(STEPS * np.sqrt(information.max()), 4, MOST_STEPS))
+        step = (at[inside] * n_steps).astype(int).clip(0, n_steps - 1)
+        counts = np.bincount(step, minlength=n_steps).astype(float)
+        weights = self.known.weights
+        stood_for = np.asarray(np.bincount(step, weights[inside], n_steps), dtype=float)
+        of_table = valley_gain(stood_for / weights[own].mean(), np.ones(n_steps))
+        return of_table, valley_gain(counts, kept_share(counts, stood_for))
 
     def _against(self, evidence: Evidence, common: Real) -> Real:
         """What a row adds to the gain of any group it is in: all that does not depend on the group."""
         covariances, log_det = evidence.uncertainty
         both = np.linalg.slogdet(common + covariances.transpose(2, 0, 1))[1]
-        known = evidence.constant + 0.5 * np.einsum("ki,ki->i", evidence.vector, evidence.places)
-        known += 0.5 * (log_det - both)[evidence.pattern] + log_tails(np.zeros(len(known)), evidence.dimensions)
-        return np.asarray(known - self.known.density - np.log(self.n_rows))
+        peaks = evidence.heights + 0.5 * (log_det - both)[evidence.pattern]
+        peaks += log_tails(np.zeros(len(peaks)), evidence.dimensions)
+        return np.asarray(peaks - self.known.density - np.log(self.n_rows))
 
     def _described(self, groups: list[Index]) -> tuple[ColumnMixture, Real]:
         """Groups as clusters with independent columns, and how many rows of the table they have."""
@@ -255,16 +268,6 @@ class RareSearch:
         densities = rare.log_densities(self.rows)[0] + np.log(sizes.sum() / self.n_rows)
         label = np.where(densities.max(axis=1) > self.known.density, densities.argmax(axis=1), -1)
         return [np.flatnonzero(label == k) for k in range(len(sizes))]
-
-
-def shifted(evidence: Evidence, by: Real) -> Evidence:
-    """The evidence of rows whose coordinates are moved by given vectors, r x N."""
-    turned = evidence.each_applied(evidence.precision, by)
-    constant = evidence.constant - np.einsum("ki,ki->i", evidence.vector + 0.5 * turned, by)
-    return Evidence(
-        evidence.precision, evidence.pattern, evidence.vector + turned, constant, evidence.places + by,
-        evidence.dimensions, evidence.small,
-    )  # fmt: skip
 
 
 def within(clusters: Part, subspace: Subspace) -> Real:
@@ -294,45 +297,6 @@ def best_branches(shape: TreeBranches, gains: Real, apart: Callable[[int], bool]
         elif shape.left[k] >= 0:
             waiting += [int(shape.left[k]), int(shape.right[k])]
     return found
-
-
-class Along(NamedTuple):
-    """Rows on the way from a group to a centre.
-
-    Attributes
-    ----------
-    evidence, known : the rows.
-    metric : U x r x r, their precision about a centre, (W + C)^-1, for each pattern of missing values.
-    """
-
-    evidence: Evidence
-    metric: Real
-    known: Surprises
-
-    def valley_gains(self, members: Index, mean: Real, center: Real) -> tuple[float, float]:
-        """How much better a valley explains the rows on the way from a mean to a centre than none.
-
-        First the rows of the table, as estimated from the sample; then those of the sample alone, which are fewer
-        towards the centre: a gap in few rows is no gap, whatever they stand for.
-        """
-        way, from_mean = center - mean, self.evidence.places.T - mean
-        turned = (self.metric @ way)[self.evidence.pattern]
-        information = turned @ way
-        at = np.einsum("ir,ir->i", turned, from_mean) / np.maximum(information, 1e-300)
-        square = np.einsum("ir,irs,is->i", from_mean, self.metric[self.evidence.pattern], from_mean)
-        beside = np.maximum(square - at**2 * information, 0) / np.maximum(self.evidence.dimensions - 1, 1)
-        sure = information >= KNOWN * information.max()
-        own = members[sure[members]]
-        if len(own) < FEWEST:
-            return -np.inf, -np.inf
-        inside: Mask = sure & (beside <= np.quantile(beside[own], TUBE)) & (at >= 0) & (at <= 1)
-        n_steps = int(np.clip(STEPS * np.sqrt(information.max()), 4, MOST_STEPS))
-        step = (at[inside] * n_steps).astype(int).clip(0, n_steps - 1)
-        counts = np.bincount(step, minlength=n_steps).astype(float)
-        weights = self.known.weights
-        stood_for = np.asarray(np.bincount(step, weights[inside], n_steps), dtype=float)
-        of_table = valley_gain(stood_for / weights[own].mean(), np.ones(n_steps))
-        return of_table, valley_gain(counts, kept_share(counts, stood_for))
 
 
 def kept_share(counts: Real, stood_for: Real) -> Real:

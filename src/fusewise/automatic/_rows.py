@@ -45,20 +45,17 @@ from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
 
 
-def fit_axes(
-    table: InMemory, rank: int, progress: Progress = silent, *, tol: float = 1e-6, start: Subspace | None = None
-) -> Subspace:
+def fit_axes(table: InMemory, rank: int, progress: Progress = silent, *, tol: float = 1e-6) -> Subspace:
     """Fit a subspace of at most the given rank; if that is the whole space, return it along its principal axes.
 
     Axes without variation are dropped, and the noise is kept from vanishing relative to the variances, as it would in
-    an exact fit. Columns recorded in steps are blurred by the step. `tol` and `start` are those of
-    ``fit_subspace``.
+    an exact fit. Columns recorded in steps are blurred by the step.
     """
     p = table.shape[1]
     if rank < p:
-        fitted = fit_subspace(table, rank=rank, tol=tol, start=start, progress=progress)
+        fitted = fit_subspace(table, rank=rank, tol=tol, progress=progress)
     else:
-        inner = fit_subspace(table, rank=max(p - 1, 1), tol=tol, start=start, progress=progress)
+        inner = fit_subspace(table, rank=max(p - 1, 1), tol=tol, progress=progress)
         covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
         variances, basis = np.linalg.eigh(covariance)
         fitted = replace(inner, basis=np.ascontiguousarray(basis[:, ::-1]), variances=np.maximum(variances[::-1], 0))

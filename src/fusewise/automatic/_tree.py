@@ -13,24 +13,150 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from fusewise.automatic._hints import NO_HINTS, Hints
-from fusewise.automatic._tree_kernels import (
-    EDGE,
-    HALF,
-    NODE,
-    first_roots,
-    hand_over,
-    in_conflict,
-    reorder,
-    rise,
-    settle_centre,
-    simplify,
-    unite,
-)
 from fusewise.kernels import Index, Labels, Mask, Real, check_finite, compiled, few
 from fusewise.observations import Quadratics
 from fusewise.pairs import NeighborPairs
-from fusewise.support import Dims, Number, NumberArray, Record
+from fusewise.support import Dims, NumberArray, Record
+
+#: A group not yet joined, in the slot of one of its points: size |G|; drift, the total path length of its centre;
+#: name in the tree (-1: joined to another); count of points; root, the slot it was joined to (its own: none); changed,
+#: the number of joins at its last change; its first half-edge, and an upper bound on their number; seen, work space.
+NODE = np.dtype(
+    [("size", float), ("drift", float)]
+    + [(k, np.int64) for k in ("name", "count", "root", "changed", "head", "degree", "seen")]
+)
+
+#: An edge: affinity (0: merged into another edge); the square root of the rise when it was last computed, the drift of
+#: both ends at that time, and that time as a number of joins.
+EDGE = np.dtype([("affinity", float), ("root", float), ("drift", float), ("when", np.int64)])
+
+#: Edge e has two halves, 2e and 2e + 1, each in the linked list of the node at its own end (a slot).
+HALF = np.dtype([("end", np.int64), ("following", np.int64)])
+
+
+@compiled(fastmath=False)
+def simplify(nodes: Any, edges: Any, halves: Any, slot: int) -> None:
+    """Remove a node's edges to itself, and merge those that lead to the same node; mark these as seen."""
+    before, half, degree = -1, nodes[slot].head, 0
+    while half >= 0:
+        e, following, first = half // 2, halves[half].following, -1
+        far = halves[half ^ 1].end
+        while nodes[far].root != nodes[nodes[far].root].root:
+            nodes[far].root = nodes[nodes[far].root].root
+        other = nodes[far].root
+        dropped = other == slot or edges[e].affinity == 0
+        if not dropped:
+            first = nodes[other].seen
+            dropped = first >= 0
+        if first >= 0:
+            edges[first].affinity += edges[e].affinity
+            edges[e].affinity = 0.0
+            if edges[e].root > edges[first].root:  # usually the tighter bound
+                edges[first].root, edges[first].drift, edges[first].when = edges[e].root, edges[e].drift, edges[e].when
+        if not dropped:
+            nodes[other].seen = e
+            before = half
+            degree += 1
+        elif before < 0:
+            nodes[slot].head = following
+        else:
+            halves[before].following = following
+        half = following
+    nodes[slot].degree = degree
+
+
+@compiled(fastmath=False)
+def hand_over(nodes: Any, edges: Any, halves: Any, gone: int, kept: int) -> None:
+    """Prepend the half-edges of a node to another's; their prices become unknown."""
+    half, last = nodes[gone].head, -1
+    while half >= 0:
+        edges[half // 2].root, edges[half // 2].drift, edges[half // 2].when = 0.0, 0.0, -1
+        half, last = halves[half].following, half
+    if last >= 0:
+        halves[last].following, nodes[kept].head = nodes[kept].head, nodes[gone].head
+    nodes[kept].degree += nodes[gone].degree
+
+
+@compiled(fastmath=False)
+def reorder(heap: Any, slot: int) -> None:
+    """Restore the heap order after the key of a slot has changed."""
+    slots, place, keys = heap
+    at, key, n = place[slot], keys[slot], len(slots)
+    while at > 0 and keys[slots[(at - 1) // 2]] > key:
+        slots[at] = slots[(at - 1) // 2]
+        place[slots[at]] = at
+        at = (at - 1) // 2
+    while 2 * at + 1 < n:
+        below = 2 * at + 1
+        if below + 1 < n and keys[slots[below + 1]] < keys[slots[below]]:
+            below += 1
+        if keys[slots[below]] >= key:
+            break
+        slots[at] = slots[below]
+        place[slots[at]] = at
+        at = below
+    slots[at] = slot
+    place[slot] = at
+
+
+@compiled(fastmath=False)
+def _factor(gram: Any, a: int, b: int, work: Any) -> None:
+    """Cholesky factor of G_a + G_b (of G_a, if they are the same) in the first rows of `work`."""
+    for i in range(len(gram[a])):
+        row, one, other = work[i], gram[a][i], gram[b][i]
+        for j in range(i + 1):
+            s, above = one[j], work[j]
+            if a != b:
+                s += other[j]
+            for k in range(j):
+                s -= row[k] * above[k]
+            row[j] = sqrt(max(s, 1e-300)) if i == j else s / above[j]
+
+
+@compiled(fastmath=False)
+def settle_centre(gram: Any, target: Any, centre: Any, node: Any, slot: int, work: Any) -> None:
+    """Update a node's centre G^-1 h, its drift (path length), and its size |G|."""
+    r = len(work) - 3
+    _factor(gram, slot, slot, work)
+    square, moved, solved, place = 0.0, 0.0, work[r], centre[slot]
+    for i in range(r):
+        s, row, own = target[slot][i], work[i], gram[slot][i]
+        for k in range(i):
+            s -= row[k] * solved[k]
+        solved[i] = s / row[i]
+        for k in range(r):
+            square += own[k] * own[k]
+    for i in range(r - 1, -1, -1):
+        s = solved[i]
+        for k in range(i + 1, r):
+            s -= work[k][i] * solved[k]
+        solved[i] = s / work[i][i]
+        way = solved[i] - place[i]
+        moved += way * way
+        place[i] = solved[i]
+    node.size = sqrt(square)
+    node.drift += sqrt(moved)
+
+
+@compiled(fastmath=False)
+def rise(gram: Any, centre: Any, a: int, b: int, work: Any) -> float:
+    """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b: the rise of the fidelity if two nodes share a centre."""
+    r = len(work) - 3
+    _factor(gram, a, b, work)
+    total, away, one, other = 0.0, work[r], work[r + 1], work[r + 2]
+    for i in range(r):
+        away[i] = centre[a][i] - centre[b][i]
+    for i in range(r):
+        s, t, row, here, there = 0.0, 0.0, work[i], gram[a][i], gram[b][i]
+        for k in range(r):
+            s += here[k] * away[k]
+            t += there[k] * away[k]
+        for k in range(i):
+            s -= row[k] * one[k]
+            t -= row[k] * other[k]
+        one[i], other[i] = s / row[i], t / row[i]
+        total += one[i] * other[i]
+    return max(total, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +167,16 @@ class MergeTree(Record):
     ----------
     linkage : (N - 1) x 4, in SciPy's form: the two nodes joined (points are 0 .. N-1, then joins in order), the lam
         at which they join (non-decreasing), and the number of points in the new node.
-    forced : how many joins at the top were made only to complete the tree: hints keep their two nodes apart.
     """
 
     linkage: npt.NDArray[np.float64]
-    forced: int = 0
 
-    _rules: ClassVar = {"linkage": NumberArray("joins", "4", low=0), "forced": Number(low=0, whole=True)}
+    _rules: ClassVar = {"linkage": NumberArray("joins", "4", low=0)}
 
     def _agree(self, dims: Dims) -> None:
         dims["N"] = dims["joins"] + 1
 
     def _verify(self) -> None:
-        if self.forced >= self.n_points:
-            raise ValueError("MergeTree.forced exceeds the number of joins")
-        self._verify_linkage()
-
-    def _verify_linkage(self) -> None:
         """Every node but the last is joined once, to a later one: walks through the tree then end."""
         n, pairs = self.n_points, self.linkage[:, :2]
         parents = n + np.arange(n - 1)
@@ -119,20 +238,15 @@ class MergeTree(Record):
         With `allowed`, a flag for each node, other nodes are left out as well.
 
         Joins are undone in decreasing order of lam. A part smaller than `min_size` is left out of the partition (the
-        caller assigns it); a node that would only split into such parts is kept whole. Forced joins are undone in all
-        of the partitions, whatever the size of the parts.
+        caller assigns it); a node that would only split into such parts is kept whole.
         """
         root = 2 * self.n_points - 2
         (left, right), n = self.joined, self.n_points
         large = ((self.sizes >= min_size) & (True if allowed is None else allowed)).tolist()
         groups = {root: None}  # in the order in which they were found
-        for node in range(root, root - self.forced, -1):
-            del groups[node]
-            groups |= dict.fromkeys(self.children(node))
         found = [list(groups)]
-        latest = [-node for node in groups if node >= n]  # may be split: the one joined last comes first
-        heapq.heapify(latest)
-        while latest and len(found) + self.forced < max_groups:
+        latest = [-root] if root >= n else []  # may be split: the one joined last comes first
+        while latest and len(found) < max_groups:
             node = -heapq.heappop(latest)
             parts = (left[node - n], right[node - n])
             if not (large[parts[0]] or large[parts[1]]):
@@ -143,7 +257,7 @@ class MergeTree(Record):
                     groups[part] = None
                     if part >= n:
                         heapq.heappush(latest, -part)
-            if len(groups) > len(found) + self.forced:
+            if len(groups) > len(found):
                 found.append(list(groups))
         return found
 
@@ -197,7 +311,7 @@ def _last_join(tree: MergeTree, labels: Labels, groups: Index) -> float:
 RIDGE = 1e-6
 
 
-def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = NO_HINTS) -> MergeTree:
+def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
     """Merge tree of the greedy l0 fusion of points with quadratic fidelities along a graph.
 
     Parameters
@@ -205,8 +319,6 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
     observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
     pairs : which points may fuse. Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every
         two of them.
-    hints : groups that hold points in conflict never fuse; those that are left in the end are joined at the top of the
-        tree (``MergeTree.forced``). A block counts as one, wherever its points are: its conflicts are theirs.
     """
     n, r = observations.shape
     check_finite("the merge tree", observations.gram, observations.target)
@@ -215,60 +327,47 @@ def fusion_tree(observations: Quadratics, pairs: NeighborPairs, hints: Hints = N
     gram = np.ascontiguousarray(observations.gram + ridge * np.eye(r), float)
     target = np.array(observations.target, float, order="C")
     nodes = np.zeros(n, NODE)
-    nodes["name"], nodes["count"], nodes["block"] = np.arange(n), 1, hints.block_of(n)
-    blocks = np.arange(hints.n_blocks), hints.apart.astype(np.uint8)
+    nodes["name"], nodes["count"] = np.arange(n), 1
     joins, prices = np.zeros((n - 1, 3), np.int64), np.zeros(n - 1)  # two names and a count for each join; its price
     ends = np.column_stack([pairs.first, pairs.second])
-    # Few rows are not worth a loop to compile, and are to the last bit the same whether there is one or not.
-    roots = None if few(n) else first_roots(gram, target, ends)
-    step = _fuse(gram, target, nodes, ends, pairs.affinity, roots, blocks, joins, prices, 0)
+    step = _fuse(gram, target, nodes, ends, pairs.affinity, joins, prices, 0)
     left = nodes["name"] >= 0
     if left.sum() > 1:  # the parts of the graph
         nodes = nodes[left]
         among = np.column_stack(np.triu_indices(len(nodes), 1))
-        step = _fuse(gram[left], target[left], nodes, among, np.ones(len(among)), None, blocks, joins, prices, step)
-        nodes = nodes[nodes["name"] >= 0]
-    else:
-        nodes = nodes[left]
-    forced, name, count = n - 1 - step, nodes[0]["name"], nodes[0]["count"]
-    if forced and not len(hints.conflicts):
+        step = _fuse(gram[left], target[left], nodes, among, np.ones(len(among)), joins, prices, step)
+    if step < n - 1:
         raise FloatingPointError(f"the merge tree of {n} rows is incomplete: rescale very large or small columns")
-    for other in nodes[1:]:  # all in conflict
-        count += other["count"]
-        joins[step] = name, other["name"], count
-        name, step = n + step, step + 1
     linkage = np.column_stack([joins[:, :2], np.maximum.accumulate(prices), joins[:, 2]])
-    return MergeTree(linkage.astype(float), forced)
+    return MergeTree(linkage.astype(float))
 
 
 def _fuse(
-    gram: Real, target: Real, nodes: Any, ends: Index, affinity: Real, roots: Real | None, blocks: Any, joins: Any,
-    prices: Real, step: int,
-) -> int:  # fmt: skip
-    """Join groups along edges, of which the rises may be known, until no edge is left; how many joins are made then.
+    gram: Real, target: Real, nodes: Any, ends: Index, affinity: Real, joins: Any, prices: Real, step: int
+) -> int:
+    """Join groups along edges until no edge is left; how many joins are made then.
 
     The name of a point is its number, that of the k-th join n + k, and -1 that of a group that has joined another.
     """
     nodes["root"], nodes["head"], nodes["seen"], nodes["degree"] = np.arange(len(nodes)), -1, -1, 0
     edges, halves = np.zeros(len(ends), EDGE), np.zeros(2 * len(ends), HALF)
     edges["affinity"], edges["when"], halves["end"] = affinity, -1, ends.ravel()
-    if roots is not None:
-        edges["root"], edges["when"] = roots, 0
     heap = np.arange(len(nodes)), np.arange(len(nodes)), np.zeros(len(nodes))
     centre, work = np.zeros(target.shape), np.empty((target.shape[1] + 3, target.shape[1]))
-    fuse = _fuse_few if few(len(joins) + 1) and roots is None and not _fuse_greedily.hot else _fuse_greedily
-    return fuse(gram, target, centre, nodes, edges, halves, blocks, heap, joins, prices, step, work)
+    # Few rows are not worth a loop to compile, and are to the last bit the same whether there is one or not.
+    fuse = _fuse_few if few(len(joins) + 1) and not _fuse_greedily.hot else _fuse_greedily
+    return fuse(gram, target, centre, nodes, edges, halves, heap, joins, prices, step, work)
 
 
 def _fuse_few(gram: Any, target: Any, centre: Any, nodes: Any, edges: Any, halves: Any, *rest: Any) -> int:
     """``_fuse_greedily`` as Python runs it: on lists of numbers and of objects, ten times as fast there as arrays."""
-    blocks, heap, joins, prices, step, work = rest
+    heap, joins, prices, step, work = rest
     numbers = [each.tolist() for each in (gram, target, centre)]
     records = [_records(each) for each in (nodes, edges, halves)]
     lists = [each.tolist() for each in heap]
-    found: int = _fuse_greedily.interpret(*numbers, *records, blocks, lists, joins, prices, step, work.tolist())
+    found: int = _fuse_greedily.interpret(*numbers, *records, lists, joins, prices, step, work.tolist())
     gram[:], target[:] = numbers[:2]
-    for field in ("name", "count", "block"):
+    for field in ("name", "count"):
         nodes[field] = [getattr(node, field) for node in records[0]]
     return found
 
@@ -278,9 +377,7 @@ def _records(array: Any) -> list[SimpleNamespace]:
     return [SimpleNamespace(**dict(zip(array.dtype.names, row, strict=True))) for row in array.tolist()]
 
 
-@compiled(
-    shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "", "joins 3", "joins", "", "work r"), fastmath=False
-)
+@compiled(shapes=("n r r", "n r", "n r", "n", "edges", "halves", "", "joins 3", "joins", "", "work r"), fastmath=False)
 def _fuse_greedily(
     gram: Any,
     target: Any,
@@ -288,7 +385,6 @@ def _fuse_greedily(
     nodes: Any,
     edges: Any,
     halves: Any,
-    blocks: Any,
     heap: Any,
     joins: Any,
     prices: Any,
@@ -309,13 +405,11 @@ def _fuse_greedily(
         nodes[slot].degree += 1
     for slot in range(n):
         settle_centre(gram, target, centre, nodes[slot], slot, work)
-    for e in range(len(edges)):  # of those that have a price
-        edges[e].drift = nodes[halves[2 * e].end].drift + nodes[halves[2 * e + 1].end].drift
     for _ in range(n * n):  # at most n keys are updated for each join
         if not keys[slots[0]] < np.inf:
             break
         slot = slots[0]
-        other = _cheapest(gram, centre, nodes, edges, halves, blocks, keys, slot, step, work)
+        other = _cheapest(gram, centre, nodes, edges, halves, keys, slot, step, work)
         price = keys[slot]
         reorder(heap, slot)
         if other < 0 or keys[slots[0]] < price:
@@ -327,7 +421,6 @@ def _fuse_greedily(
         step += 1
         nodes[kept].name, nodes[gone].name = len(joins) + step, -1
         nodes[gone].root, nodes[kept].changed = kept, step
-        nodes[kept].block = unite(blocks, nodes[kept].block, nodes[gone].block)
         for i in range(r):
             target[kept][i] += target[gone][i]
             row, other_row = gram[kept][i], gram[gone][i]
@@ -344,11 +437,9 @@ def _fuse_greedily(
 
 @compiled(fastmath=False)
 def _cheapest(
-    gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, blocks: Any, keys: Any, slot: int, step: int, work: Any
+    gram: Any, centre: Any, nodes: Any, edges: Any, halves: Any, keys: Any, slot: int, step: int, work: Any
 ) -> int:
     """Set the key of a node to the smallest price of its edges; return the slot at the other end (-1: no edges).
-
-    Edges between nodes in conflict do not count; nodes once in conflict remain so.
 
     Most prices need not be recomputed when an end has changed. The rise is |u_a - u_b|² in the metric M with
     M^-1 = G_a^-1 + G_b^-1, which only grows as nodes join, and is bounded by either G. So if the centres have since
@@ -361,8 +452,6 @@ def _cheapest(
         other = nodes[halves[half ^ 1].end].root
         half = halves[half].following
         nodes[other].seen = -1
-        if in_conflict(blocks, nodes[slot].block, nodes[other].block):
-            continue
         drift, root = nodes[slot].drift + nodes[other].drift, edges[e].root
         known = edges[e].when >= nodes[slot].changed and edges[e].when >= nodes[other].changed
         if not known:

@@ -303,9 +303,9 @@ class Units(Record):
         """The z of rows that are scaled already."""
         return rows if self.powers is None else self.powers.applied(rows)
 
-    def log_slopes(self, scaled: InMemory) -> Real | float:
-        """By what the log-density of rows that are scaled already exceeds that of their z."""
-        return 0.0 if self.powers is None else self.powers.log_slopes(scaled)
+    def log_slopes(self, rows: InMemory) -> Real | float:
+        """By what the log-density of rows in standard deviations exceeds that of their z."""
+        return 0.0 if self.powers is None else self.powers.log_slopes(self.scaled(rows))
 
     def undone(self, rows: Values) -> Values:
         """The rows of the table of some z; columns that do not vary have their mean."""

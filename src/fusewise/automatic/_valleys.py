@@ -85,12 +85,7 @@ class Valley(NamedTuple):
 
 
 class Between:
-    """The valleys between the components of a mixture as the rows show them, each looked at once.
-
-    Parameters
-    ----------
-    mixture, evidence, labels : the components, the rows, and the most likely component of each row.
-    """
+    """The valleys between the components of a mixture as the rows, with their `labels`, show them, each seen once."""
 
     def __init__(self, mixture: Mixture, evidence: Evidence, labels: Index) -> None:
         self.mixture, self.evidence, self.labels = mixture, evidence, labels
@@ -178,11 +173,8 @@ def by_chance(valleys: int) -> float:
 def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> list[Pair]:
     """The pairs of components to join, after those of each cluster and each part have been judged together.
 
-    Parameters
-    ----------
-    between : the valleys between components.
-    pairs, group : pairs without a valley, each judged by itself, and the clusters that they link.
-    part : the part of each component (``parts_of``).
+    Given are the `pairs` without a valley, each judged by itself, the clusters that they link (`group`), and the `part`
+    of each component (``parts_of``).
     """
     n, r = between.evidence.shape
     alone, now, odds = len(group), group.copy(), np.zeros(int(part.max()) + 1)
@@ -270,14 +262,7 @@ def without_valley(
     labels: Index | None = None,
     parts: Index | None = None,
 ) -> list[tuple[int, int]]:
-    """Pairs of components without a valley between them, the highest saddle first, then those that no row shows.
-
-    Parameters
-    ----------
-    mixture, evidence : the components, and the rows they were fitted to.
-    labels : the most likely components of the rows, if they are known.
-    parts : those of ``parts_of``.
-    """
+    """Pairs of components without a valley between them, the highest saddle first, then those that no row shows."""
     if labels is None:
         labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]

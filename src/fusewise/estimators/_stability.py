@@ -131,9 +131,8 @@ class Alternatives(list[Alternative]):
     def to_frame(self) -> Any:
         """The fit indices of all numbers of clusters that were compared, as a pandas DataFrame, one line for each."""
         choice, table = self._choice, self._table()
-        rows = np.flatnonzero(table.row_counts > 0)[choice.rows]
-        scaled = choice.units.scaled(table.take(rows))
-        sample, slopes = choice.classifier.placed(table.take(rows)), choice.units.log_slopes(scaled)
+        rows = table.take(np.flatnonzero(table.row_counts > 0)[choice.rows])
+        sample, slopes = choice.classifier.placed(rows), choice.units.log_slopes(rows)
         lines = []
         for k, mixture in enumerate(choice.mixtures):
             own: Any = choice.evidence if isinstance(mixture, type(choice.mixture)) else sample
