@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Ball, Box, Quadratic
-from fusewise.fusion import fuse, lam_without_effect, noise_level, pose
+from fusewise.fusion import choose_sigma, fuse, lam_without_effect, noise_level, pose
 from fusewise.observations import DataWarning, as_entries
 from fusewise.penalties import H1
 from fusewise.progress import listening
@@ -184,3 +184,13 @@ def test_a_penalty_that_is_infinitely_strong_at_zero_ends():
     X = np.random.default_rng(0).normal(size=(6, 2))
     problem = pose(X, None, 1.0, Wall(1e-6), "quadratic", None, None).problem
     assert 0 < lam_without_effect(problem) < 1e-300
+
+
+def test_sigma_is_half_the_median_of_the_nearest_distances():
+    # On a line, 0 1 3 7: the nearest are at 1, 1, 2 and 4.
+    assert choose_sigma(as_entries([[0.0], [1.0], [3.0], [7.0]])) == pytest.approx(0.75)
+
+
+def test_sigma_does_not_count_rows_on_top_of_each_other():
+    assert choose_sigma(as_entries([[0.0], [0.0], [3.0], [5.0], [5.0]])) == pytest.approx(0.5 * 2)
+    assert choose_sigma(as_entries(np.ones((4, 2)))) == 1.0
