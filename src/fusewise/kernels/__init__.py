@@ -64,7 +64,6 @@ from fusewise.kernels._small_matrices import (
     factorise,
     inverse_roots,
     inverses_and_log_dets,
-    inverses_in_place,
     pattern_distances,
     shifted_inverses,
     solve_triangles,

@@ -2,14 +2,12 @@
 
 The lane loops hold the matrices as r x r x lanes: an entry is a row of lanes, contiguous in memory, since loops over a
 slice of a larger array, whose step the compiler cannot know, would take twice as long. Four products at a time share
-the way of their sum to memory and back. Few matrices are left to NumPy, large ones to LAPACK. Systems of many patterns
+the way of their sum to memory and back. Few matrices are left to NumPy. Systems of many patterns
 of missing values are held likewise, r x r x U, with the rows that have them, r x N.
 """
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -222,40 +220,6 @@ def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None
                 source, to = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
                 for c in range(n_now):
                     to[c] = source[c]
-
-
-def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """C^-1 of symmetric positive definite matrices (..., n, n), float32 or float64, written over them.
-
-    Raises LinAlgError if a matrix is not positive definite.
-    """
-    stack = np.ascontiguousarray(matrices)
-    size = stack.shape[-1]
-    order, info = ctypes.byref(ctypes.c_int(size)), ctypes.c_int()
-    for address in range(stack.ctypes.data, stack.ctypes.data + stack.nbytes, size * size * stack.itemsize or 1):
-        for routine in _routines(stack.dtype.char):
-            # LAPACK stores by columns: its upper triangle is our lower one.
-            routine(b"U", order, address, order, ctypes.byref(info))
-            if info.value:
-                raise np.linalg.LinAlgError(f"a matrix of order {size} is not positive definite")
-    upper = stack.swapaxes(-1, -2)
-    np.copyto(upper, stack, where=np.tri(size, k=-1, dtype=bool))
-    return stack
-
-
-@cache
-def _routines(kind: str) -> tuple[Any, Any]:
-    """Routines that factor a matrix and invert it from the factor: xPOTRF and xPOTRI for "f" or "d"."""
-    from numba.extending import get_cython_function_address  # slow to import
-
-    number = ctypes.POINTER(ctypes.c_int)
-    signature = ctypes.CFUNCTYPE(None, ctypes.c_char_p, number, ctypes.c_void_p, number, number)
-    prefix = {"f": "s", "d": "d"}[kind]
-    factor, invert = (
-        signature(get_cython_function_address("scipy.linalg.cython_lapack", prefix + name))
-        for name in ("potrf", "potri")
-    )
-    return factor, invert
 
 
 @compiled(shapes=("r r U", "N", "r N"))

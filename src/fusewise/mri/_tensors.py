@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import fft
 
 from fusewise.kernels import Array as Tensor
-from fusewise.kernels import in_threads, inverses_in_place, library, threads_for
+from fusewise.kernels import in_threads, library, threads_for
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -69,9 +69,9 @@ def add_to_diagonals(matrices: Tensor, value: float) -> None:
 
 
 def inverse(matrices: Tensor) -> Tensor:
-    """Invert positive definite matrices (..., n, n), overwriting them; torch does not check that they are."""
+    """Invert positive definite matrices (..., n, n), perhaps overwriting them."""
     if library(matrices) is np:
-        return inverses_in_place(matrices)
+        return np.linalg.inv(matrices)
     xp = library(matrices)
     factor = xp.linalg.cholesky_ex(matrices).L
     unit = xp.eye(matrices.shape[-1], dtype=factor.dtype, device=factor.device)
