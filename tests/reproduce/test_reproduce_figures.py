@@ -9,6 +9,7 @@ from fusewise.exact import solve_l0
 from fusewise.mri import radial_mask
 from fusewise.reproduce import (
     STUDIES,
+    _fig2_fig3_penalties,
     _fig4_guarantees,
     _fig5_success,
     _fig6_simulated,
@@ -51,6 +52,12 @@ MAP = {"points": np.zeros((3, 2)), "centers": np.zeros((3, 2)), "truth": np.aran
 
 def test_all_figures_of_the_paper_with_a_claim():
     assert list(STUDIES) == [f"fig{k}" for k in range(2, 9)]
+
+
+def test_h1_recovers_the_groups_and_their_centres():
+    found = _fig2_fig3_penalties.trial("h1", seed=0)
+    assert found["ari"] == [1.0] * 3
+    np.testing.assert_allclose(found["gap"], 1, rtol=1e-3)
 
 
 def test_fig2_reports():
@@ -120,6 +127,18 @@ class TestFigure5:
         assert claim.verdict == "differs"
         assert "in 49 of 50 cells" in claim.measured
         assert "M = 25, p0 = 0.8: 0.00 < 1.00" in claim.measured
+
+    @pytest.mark.parametrize(
+        ("case", "size", "p0"),
+        [
+            (_fig5_success.EASY, 25, 0.4),
+            (_fig5_success.EASY, 100, 0.4),
+            (_fig5_success.HARD, 6, 1.0),
+            (_fig5_success.HARD, 25, 0.8),
+        ],
+    )
+    def test_every_run_succeeds(self, case, size, p0):
+        assert all(_fig5_success.trial(**case, size=size, p0=p0, seed=seed)["success"] for seed in range(10))
 
 
 class TestFigure6:
