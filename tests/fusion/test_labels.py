@@ -81,8 +81,3 @@ def test_one_dominant_jump_decides_whatever_sigma():
         assert fusion_scale(heights, H1(100 * heights.max())) >= heights.max()
     # A wider gap beyond the reach does not join what is apart within it.
     assert 0.01 < fusion_scale(np.array([0.01, 0.89, 0.01, 99.09, 0.01]), H1(1.0)) < 0.89
-
-
-def test_larger_groups_come_first_and_ties_in_order_of_appearance():
-    X = np.array([[5.0], [0.0], [9.0], [0.0], [5.0], [7.0], [7.0], [7.0]])
-    assert fuse(X, lam=1.0, penalty=H1(0.1)).labels.tolist() == [1, 2, 3, 2, 1, 0, 0, 0]

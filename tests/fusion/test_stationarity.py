@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from fusion_naive import EXAMPLES, draw, gradient, objective, pair_gradient
+from fusion_naive import EXAMPLES, draw, gradient, pair_gradient
 
-from fusewise.fidelity import Ball, Quadratic
+from fusewise.fidelity import Ball
 from fusewise.fusion import fuse
 from fusewise.penalties import H1
 
@@ -14,20 +14,6 @@ every_penalty = pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda p: type(
 
 #: A lam at which some but not all of the table fuses, for each penalty.
 LAM = 0.05
-
-
-@KINDS
-def test_the_gradient_used_below_is_that_of_the_objective(kind):
-    rng = np.random.default_rng(5)
-    X = draw(kind, 0.3, n=8)
-    U = np.where(np.isnan(X), 0.1, X) + 0.2 * rng.normal(size=X.shape)
-    for penalty in EXAMPLES:
-        slope = gradient(X, U, LAM, penalty)
-        direction = rng.normal(size=U.shape) + (1j * rng.normal(size=U.shape) if kind == "complex" else 0)
-        h = 1e-6
-        rise = objective(X, U + h * direction, LAM, penalty, Quadratic())
-        rise -= objective(X, U - h * direction, LAM, penalty, Quadratic())
-        assert rise / (2 * h) == pytest.approx(float(np.vdot(slope, direction).real), rel=1e-5, abs=1e-6)
 
 
 @every_penalty
@@ -84,19 +70,3 @@ def test_a_complex_problem_is_the_stacked_real_one(missing):
     np.testing.assert_allclose(np.hstack([whole.centers.real, whole.centers.imag]), parts.centers, atol=1e-5)
     assert whole.objective == pytest.approx(parts.objective, rel=1e-9)
     np.testing.assert_array_equal(whole.labels, parts.labels)
-
-
-def test_two_points_by_hand():
-    """Two points at distance D on a line: by symmetry u = ±t/2 with (D - t)/2 ... one equation in t, by bisection."""
-    distance, lam, sigma = 1.0, 0.1, 2.0
-
-    def total(t):
-        return (distance - t) ** 2 / 2 + 2 * lam * (1 - np.exp(-(t**2) / (2 * sigma**2)))
-
-    grid = np.linspace(0, distance, 200_001)
-    best = grid[np.argmin([total(t) for t in grid[::100]]) * 100]
-    fine = np.linspace(best - 1e-3, best + 1e-3, 20_001)
-    best = fine[np.argmin(total(fine))]
-    solution = fuse([[0.0], [distance]], lam=lam, penalty=H1(sigma), tol=1e-10)
-    assert abs(solution.centers[1, 0] - solution.centers[0, 0]) == pytest.approx(best, abs=1e-5)
-    assert solution.objective == pytest.approx(total(best), rel=1e-9)

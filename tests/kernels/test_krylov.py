@@ -23,11 +23,6 @@ def solve(matrix, right, precondition=np.copy, max_steps=100, enough=None, inner
     return x, residuals
 
 
-def test_solution_is_lapacks():
-    matrix, right = system()
-    np.testing.assert_allclose(solve(matrix, right)[0], np.linalg.solve(matrix, right), rtol=1e-8)
-
-
 def test_residuals_are_orthogonal_and_true():
     """Both are what makes n steps enough."""
     matrix, right = system()

@@ -7,7 +7,6 @@ from fusewise.fusion import _setup as setup
 from fusewise.fusion import fuse
 from fusewise.kernels import _arrays as memory
 from fusewise.kernels import available_memory
-from fusewise.support import in_words
 
 GIB = 2**30
 
@@ -51,11 +50,6 @@ def test_a_group_beyond_its_limit_has_nothing(machine):
 def test_a_machine_that_does_not_say(machine, monkeypatch):
     monkeypatch.setattr(memory, "MEMORY_INFO", machine / "nothing")
     assert available_memory() > 0
-
-
-@pytest.mark.parametrize(("n", "words"), [(3, "3 B"), (1536, "1.5 KiB"), (5 * GIB, "5 GiB"), (2**42, "4 TiB")])
-def test_in_words(n, words):
-    assert in_words(n) == words
 
 
 class TestAllPairs:

@@ -75,16 +75,3 @@ def test_tiles_find_the_same(n, each, attempts, small):
     small(PLACES_EACH=each, ATTEMPTS=attempts, LAUNCH=2**15, BLOCK=2**11)
     points = draw(n)
     check(points, 3, _nearest._by_tiles(points, 3, collect))
-
-
-@pytest.mark.parametrize(("most", "recall"), [(1, 0.4), (6, 0.75), (24, 0.98)])
-def test_of_many_tiles_the_nearest_are_searched(most, recall, small):
-    points = draw(1000)
-    small(MOST_TILES=most, HALVINGS=12)
-    squares, indices = (part.numpy() for part in _nearest._by_tiles(points, 3, collect))
-    exact, order = by_hand(points, 3)
-    places = points.numpy()
-    np.testing.assert_allclose(squares, np.sum((places[:, None] - places[indices]) ** 2, axis=2), rtol=1e-4)
-    assert (squares >= exact * (1 - 1e-4)).all()
-    assert (indices == order).mean() > recall
-    assert np.diff(np.sort(indices)).all(), "k different ones"

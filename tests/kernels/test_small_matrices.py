@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.kernels import LANES, factorise, inverse_roots
+from fusewise.kernels import LANES, factorise
 from fusewise.kernels import _compiling as threads
 from fusewise.kernels import _small_matrices as blocks
 
@@ -53,18 +53,6 @@ def test_triangles_are_solved_for_all_at_once():
     np.testing.assert_allclose(triangles, np.linalg.inv(whole)[:, i, j].T, rtol=1e-8)
     np.testing.assert_allclose(solved, np.linalg.solve(whole, right.T[:, :, None])[:, :, 0].T, rtol=1e-8)
     np.testing.assert_allclose(log_det, np.linalg.slogdet(whole)[1], rtol=1e-8)
-
-
-@pytest.mark.parametrize("part", [0, 1j], ids=["real", "complex"])
-@pytest.mark.parametrize("r", [1, 2, 6])
-def test_inverse_roots_are_those_of_lapack(part, r):
-    rng = np.random.default_rng(r)
-    half = rng.normal(size=(9, r, r + 2)) + part * rng.normal(size=(9, r, r + 2))
-    matrices = half @ half.conj().transpose(0, 2, 1)
-    roots, log_det = inverse_roots(matrices.transpose(1, 2, 0))
-    expected = np.linalg.inv(np.linalg.cholesky(matrices))
-    np.testing.assert_allclose(roots.transpose(2, 0, 1), expected, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(log_det, np.linalg.slogdet(matrices)[1], rtol=1e-9, atol=1e-12)
 
 
 def test_factors_of_singular_matrices_are_finite():

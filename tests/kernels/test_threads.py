@@ -25,10 +25,6 @@ def three():
         yield
 
 
-def test_results_come_in_order():
-    assert list(in_threads(lambda x: x * x, list(range(20)))) == [x * x for x in range(20)]
-
-
 def test_little_is_begun_ahead(three):
     begun = []
     for result in in_threads(lambda x: begun.append(x) or x, list(range(20))):

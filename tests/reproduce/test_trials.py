@@ -78,11 +78,6 @@ def test_an_error_of_a_trial_is_passed_on(tmp_path):
 
 
 class TestKeeping:
-    def test_settings_tell_trials_apart(self, log):
-        one, two = squares(log, (1, 2))
-        assert one.file_name != two.file_name
-        assert one.file_name == squares(log, (1,))[0].file_name
-
     @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nonsense", b"no archive at all"])
     def test_a_file_that_cannot_be_read_counts_as_missing(self, tmp_path, log, content):
         (trial,) = squares(log, (4,))

@@ -106,16 +106,11 @@ def test_extremes_do_not_overflow():
     [
         (lambda: theory.gamma0(1.2, 50), "p0", "1.2", r"\[0, 1\]"),
         (lambda: theory.gamma0([0.5, -0.1], 50), "p0", "-0.1", r"\[0, 1\]"),
-        (lambda: theory.gamma0(0.5, 0), "P", "0", ">= 1"),
         (lambda: theory.gamma0(0.5, 2.5), "P", "2.5", "whole number"),
         (lambda: theory.delta0(0.5, 50, 1.0, 2), "kappa", "1", r"\[0, 1\)"),
-        (lambda: theory.delta0(0.5, 50, 0.5, 51), "mu0", "51", r"\[1, 50\]"),
         (lambda: theory.beta0(0.5, 50, 0.5, 0.9), "mu0", "0.9", r"\[1, 50\]"),
         (lambda: theory.beta1(50, 1.1), "kappa_prime", "1.1", r"\[0, 1.09545\)"),
         (lambda: theory.eta0(1.5, 10, 2), "beta0", "1.5", r"\[0, 1\]"),
-        (lambda: theory.eta0(0.5, 1, 2), "M", "1", ">= 2"),
-        (lambda: theory.eta0(0.5, 10, 0), "K", "0", ">= 1"),
-        (lambda: theory.eta0(float("nan"), 10, 2), "beta0", "nan", r"\[0, 1\]"),
         (lambda: theory.sharp_failure(0.5, -1, [3, 3]), "separating", "-1", ">= 0"),
     ],
 )

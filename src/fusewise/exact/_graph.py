@@ -22,7 +22,6 @@ Ints = NDArray[np.int64]
 # A difference of two doubles written in decimal is off by an ulp or two of the larger one: 0.3 - 0.1 is not 0.2. Two
 # ulps of each of the two forgive that and nothing a user could mean.
 _ULPS = 2.0 * float(np.finfo(np.float64).eps)
-_BLOCK_BYTES = 1 << 25
 
 #: Random greedy partitions that `search` climbs from, and its rounds for each vertex.
 STARTS, ROUNDS = 4, 3
@@ -48,17 +47,13 @@ def feasible_pairs(data: Floats, epsilon: Any = None, lower: Any = None, upper: 
     """a_ij = [ the boxes of rows i and j meet in every feature p, up to rounding ], a_ii = False.
 
     Boxes of width epsilon meet where |x_ip - x_jp| <= epsilon; a pair with no common feature always can. What rounding
-    may add depends on the two entries alone: a huge entry elsewhere excuses nothing. Works feature by feature on blocks
-    of rows: never more than N x N booleans and a few blocks of differences.
+    may add depends on the two entries alone: a huge entry elsewhere excuses nothing.
     """
-    n_points = len(data)
     low, high = boxes(data, epsilon, lower, upper, slack=_ULPS)
-    feasible = np.ones((n_points, n_points), dtype=np.bool_)
-    rows = max(1, _BLOCK_BYTES // (8 * max(1, n_points)))
-    for start in range(0, n_points, rows):
-        own = slice(start, start + rows)
-        for least, greatest in zip(low.T, high.T, strict=True):
-            feasible[own] &= (least[own, None] <= greatest) & (least <= greatest[own, None])
+    feasible = np.ones((len(data), len(data)), dtype=np.bool_)
+    for least, greatest in zip(low.T, high.T, strict=True):
+        begins_before = least[:, None] <= greatest
+        feasible &= begins_before & begins_before.T
     np.fill_diagonal(feasible, False)
     return feasible
 

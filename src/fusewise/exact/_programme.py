@@ -15,44 +15,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from fusewise.exact._graph import Clock, Ints, Piece, WeightedGraph
-from fusewise.kernels import Floats
+from fusewise.exact._graph import Clock, Piece, WeightedGraph
 
 #: All objectives are whole numbers, so a bound below the next one is a proof, up to the tolerances of HiGHS: these.
 _ROUNDING, _RELATIVE = 1e-3, 1e-12
 
 
-class Cliques:
-    """All cliques of a graph (single vertices too), as a sparse clique x vertex matrix, with their values."""
-
-    def __init__(self, graph: WeightedGraph, flat: Ints, sizes: Ints) -> None:
-        self.starts = np.concatenate([[0], np.cumsum(sizes)])
-        self.flat, self.sizes = flat, sizes
-        totals = np.add.reduceat(graph.weights[flat], self.starts[:-1])
-        own = (graph.weights * (graph.weights - 1)) // 2
-        self.base = int(own.sum())
-        # The pairs inside vertices are kept whatever happens: only what is between vertices is at stake.
-        self.values = ((totals * (totals - 1)) // 2 - np.add.reduceat(own[flat], self.starts[:-1])).astype(float)
-        self.matrix = csr_array((np.ones(len(flat)), flat, self.starts), shape=(len(sizes), graph.size))
-
-    def indicator(self, labels: Ints) -> Floats:
-        """z of a partition: 1 for the cliques that are its clusters."""
-        inside = labels[self.flat]
-        low = np.minimum.reduceat(inside, self.starts[:-1])
-        high = np.maximum.reduceat(inside, self.starts[:-1])
-        return np.asarray((low == high) & (np.bincount(labels)[low] == self.sizes), dtype=np.float64)
-
-    def labels(self, chosen: Ints) -> Ints:
-        """The partition made of the chosen cliques, every uncovered vertex alone."""
-        n = self.matrix.shape[1]
-        labels = np.arange(n, dtype=np.int64) + len(chosen)
-        for k, clique in enumerate(chosen):
-            labels[self.flat[self.starts[clique] : self.starts[clique + 1]]] = k
-        return np.unique(labels, return_inverse=True)[1].astype(np.int64)
-
-
-def enumerate_cliques(graph: WeightedGraph, limit: int) -> Cliques | None:
-    """Every clique of the graph, or None when there are more than `limit`."""
+def enumerate_cliques(graph: WeightedGraph, limit: int) -> csr_array | None:
+    """Every clique of the graph (single vertices too) as a row of cliques x vertices; None for more than `limit`."""
     neighbours = graph.bitsets()
     flat: list[int] = []
     sizes: list[int] = []
@@ -71,16 +41,22 @@ def enumerate_cliques(graph: WeightedGraph, limit: int) -> Cliques | None:
             rest = candidates & neighbours[v]
             if rest:
                 stack.append((grown, rest))
-    return Cliques(graph, np.array(flat, dtype=np.int64), np.array(sizes, dtype=np.int64))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return csr_array((np.ones(len(flat)), flat, starts), shape=(len(sizes), graph.size))
 
 
-def solve_cliques(piece: Piece, cliques: Cliques, clock: Clock, verbose: bool = False) -> None:
-    """Close the gap of a piece, as far as the time allows, by branch and bound from its best partition."""
+def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock, verbose: bool = False) -> None:
+    """Close the gap of a piece, as far as the time allows, by branch and bound."""
     try:
         import highspy
     except ImportError as error:
         raise ImportError('The exact solver needs HiGHS for this problem: pip install "fusewise[exact]"') from error
-    n, n_rows = cliques.matrix.shape
+    n, n_rows = cliques.shape
+    weights = piece.graph.weights
+    own = (weights * (weights - 1)) // 2
+    totals = cliques @ weights
+    # The pairs inside vertices are kept whatever happens: only what is between vertices is at stake.
+    values = np.asarray(totals * (totals - 1) / 2 - cliques @ own, dtype=np.float64)
     model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     options = {"output_flag": verbose, "parallel": "off", "mip_rel_gap": 0.0, "mip_abs_gap": 0.99}
     if math.isfinite(clock.limit):
@@ -90,19 +66,21 @@ def solve_cliques(piece: Piece, cliques: Cliques, clock: Clock, verbose: bool = 
     model.changeObjectiveSense(highspy.ObjSense.kMaximize)
     empty, no_starts = np.zeros(0, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
     model.addRows(n_rows, np.full(n_rows, -math.inf), np.ones(n_rows), 0, no_starts, empty, np.zeros(0))
-    starts, indices = (part.astype(np.int32) for part in (cliques.matrix.indptr[:-1], cliques.matrix.indices))
-    columns, entries = np.arange(n, dtype=np.int32), cliques.matrix.data
-    model.addCols(n, cliques.values, np.zeros(n), np.ones(n), cliques.matrix.nnz, starts, indices, entries)
-    model.changeColsIntegrality(n, columns, np.full(n, highspy.HighsVarType.kInteger.value, dtype=np.uint8))
-    model.setSolution(n, columns, cliques.indicator(piece.labels))
+    starts, indices = (part.astype(np.int32) for part in (cliques.indptr[:-1], cliques.indices))
+    model.addCols(n, values, np.zeros(n), np.ones(n), cliques.nnz, starts, indices, cliques.data)
+    whole = np.full(n, highspy.HighsVarType.kInteger.value, dtype=np.uint8)
+    model.changeColsIntegrality(n, np.arange(n, dtype=np.int32), whole)
     _run_stoppable(model)
     solution, bound = model.getSolution(), model.getInfo().mip_dual_bound
     if solution.value_valid:
-        labels = cliques.labels(np.flatnonzero(np.array(solution.col_value) > 0.5))
+        chosen = cliques[np.flatnonzero(np.array(solution.col_value) > 0.5)]
+        labels = chosen.shape[0] + np.arange(n_rows)  # an uncovered vertex is alone
+        labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         if piece.graph.valid(labels):
             piece.improve(labels)
     if math.isfinite(bound):
-        piece.tighten(math.floor(bound + _ROUNDING + _RELATIVE * abs(bound)) + cliques.base)
+        piece.tighten(math.floor(bound + _ROUNDING + _RELATIVE * abs(bound)) + int(own.sum()))
 
 
 def _run_stoppable(model: Any) -> None:

@@ -23,7 +23,7 @@ from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, wa
 from fusewise.kernels import Array, Index, Labels, Real, Values, beside
 from fusewise.observations import Entries, group_means, number_by_size
 from fusewise.pairs import real_view
-from fusewise.progress import Progress, shown
+from fusewise.progress import shown
 from fusewise.subspace import coordinates
 from fusewise.support import (
     InputError,
@@ -157,9 +157,9 @@ def fuse(
     >>> fuse(X, lam=1.0, penalty=H1(0.5)).labels
     array([0, 0, 0, 1, 1, 1])
     """
-    check_lam(lam)
-    schedule = [(float(lam), as_penalty(penalty))]
-    return _solutions(X, mask, schedule, fidelity, rank, n_neighbors, Settings(**settings))[0]
+    how = Settings(**settings)
+    posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors, how.device)
+    return _solutions(posed, [(posed.problem.lam, posed.problem.penalty)], how)[0]
 
 
 def first_centers(posed: PosedProblem, problem: Problem, how: Settings) -> tuple[Array, bool]:
@@ -303,54 +303,41 @@ def fusion_path(
       0.01    0.5         6
          1    0.5         2
     """
-    schedule = _schedule(lams, sigmas, as_penalty(penalty))
-    return FusionPath(tuple(_solutions(X, mask, schedule, fidelity, rank, n_neighbors, Settings(**settings))))
-
-
-def _solutions(
-    X: Any,
-    mask: npt.ArrayLike | None,
-    schedule: list[tuple[float, Penalty]],
-    fidelity: str | Fidelity,
-    rank: int | None,
-    n_neighbors: int | str | None,
-    how: Settings,
-) -> list[Solution]:
-    """Compute the solutions for each lam and penalty in order, until the schedule ends or Ctrl-C."""
+    how, schedule = Settings(**settings), _schedule(lams, sigmas, as_penalty(penalty))
     posed = pose(X, mask, *schedule[0], fidelity, rank, n_neighbors, how.device)
+    return FusionPath(tuple(_solutions(posed, schedule, how)))
+
+
+def _solutions(posed: PosedProblem, schedule: list[tuple[float, Penalty]], how: Settings) -> list[Solution]:
+    """Solve for each lam and penalty in order, until the schedule ends or Ctrl-C."""
+    apart = merged = MergedProblem.unmerged(posed.problem, how.device)
+    before: Index | None = None  # the groups of the last point but one
+    groups: Index | None = None  # those of the last point
+    found = []
     with shown(how.verbose) as progress:
-        found = list(_follow(posed, schedule, how, progress))
+        start, interrupted = first_centers(posed, merged.working, how)
+        for lam, scaled in schedule:
+            if lam < merged.problem.lam or scaled != merged.problem.penalty or merged.problem.fidelity.constrained:
+                # Rows that have fused need not stay fused.
+                merged, start, before = apart, start[merged.node_of], None
+            elif groups is not None:
+                if how.merge and before is not None:
+                    merged, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
+                before = groups
+            merged = merged.at(lam, scaled)
+            max_iter = 0 if interrupted else how.max_iter
+            descent = descend(merged.working, start, max_iter=max_iter, tol=how.tol, progress=progress)
+            descent = replace(descent, status=Status.INTERRUPTED) if interrupted else descent
+            groups, start = merged.groups(descent), descent.centers
+            found.append(conclude(posed, merged, descent, groups, how.min_cluster_size))
+            interrupted = descent.status == Status.INTERRUPTED
+            del descent  # it holds the weights of all pairs
+            if interrupted:
+                break
     for solution in found:
         warn_if_unfinished(solution, how.tol)
         warn_of_unshared(posed, solution)
     return found
-
-
-def _follow(
-    posed: PosedProblem, schedule: list[tuple[float, Penalty]], how: Settings, progress: Progress
-) -> Iterator[Solution]:
-    apart = merged = MergedProblem.unmerged(posed.problem, how.device)
-    start, interrupted = first_centers(posed, merged.working, how)
-    before: Index | None = None  # the groups of the last point but one
-    groups: Index | None = None  # those of the last point
-    for lam, scaled in schedule:
-        if lam < merged.problem.lam or scaled != merged.problem.penalty or merged.problem.fidelity.constrained:
-            # Rows that have fused need not stay fused.
-            merged, start, before = apart, start[merged.node_of], None
-        elif groups is not None:
-            if how.merge and before is not None and merged.has_fused(groups):
-                merged, start = merged.merge(agreed(groups, joined(before, merged.node_of)), start)
-            before = groups
-        merged = merged.at(lam, scaled)
-        max_iter = 0 if interrupted else how.max_iter
-        descent = descend(merged.working, start, max_iter=max_iter, tol=how.tol, progress=progress)
-        descent = replace(descent, status=Status.INTERRUPTED) if interrupted else descent
-        groups, start = merged.groups(descent), descent.centers
-        yield conclude(posed, merged, descent, groups, how.min_cluster_size)
-        interrupted = descent.status == Status.INTERRUPTED
-        del descent  # it holds the weights of all pairs
-        if interrupted:
-            return
 
 
 def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Penalty]]:

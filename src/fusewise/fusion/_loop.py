@@ -1,7 +1,7 @@
 """The optimisation loop: weigh the pairs at the current centres, lower the majoriser, repeat.
 
 Steps lower the majoriser  sum_i f_i(u_i) + lam sum_ij w_ij ||u_i - u_j||²  with the weights held fixed. ``average``
-works for every fidelity; ``solve_quadratic`` minimises it directly if f is quadratic, and one call replaces hundreds of
+works for every fidelity; ``solve_quadratic`` nearly minimises it if f is quadratic, and one call replaces hundreds of
 averaging steps.
 """
 
@@ -12,12 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
 from fusewise.fusion._problem import Problem
-from fusewise.kernels import Array, Values, conjugate_gradients, copied, inner_product, shrunk_by
-from fusewise.pairs import DenseWeights, PairWeights
+from fusewise.kernels import Array, conjugate_gradients, copied, inner_product, shrunk_by
+from fusewise.pairs import PairWeights
 from fusewise.progress import Progress, silent
 
 
@@ -46,15 +43,11 @@ def solve_quadratic(
 ) -> Array:
     """Solve (A'A + 2 lam L) U = A'b, the majoriser's minimum for the quadratic fidelity.
 
-    Complete rows share one Cholesky factor of I + 2 lam L. Otherwise preconditioned conjugate gradients run from the
-    current centres until the residual has shrunk by `shrink`: every step lowers the majoriser, so stopping early still
-    descends, and centres stay unchanged where nothing was observed (a feature that no neighbour has). All features are
-    solved at once; each has its own step length where the observations do not couple them.
+    Preconditioned conjugate gradients run from the current centres until the residual has shrunk by `shrink`: each step
+    lowers the majoriser, so stopping early still descends, and centres stay unchanged where nothing was observed (a
+    feature that no neighbour has). All features are solved at once; each has its own step length where the observations
+    do not couple them.
     """
-    if isinstance(weighted, DenseWeights) and problem.observations.is_complete:
-        solved = _solve_directly(problem, weighted)
-        if solved is not None:
-            return solved
     observations, coupling = problem.observations, 2 * problem.lam
     centers = copied(centers)
 
@@ -75,24 +68,6 @@ def solve_quadratic(
     for length, direction, _ in steps:
         centers += length * direction
     return centers
-
-
-def _solve_directly(problem: Problem, weighted: DenseWeights) -> Values | None:
-    """One factor of N + 2 lam L for all features, where N is the number of points each centre represents.
-
-    None if rounding spoils it.
-    """
-    system = weighted.give_up()  # the factor takes their place: no other array of all pairs is needed
-    system *= -2 * problem.lam
-    diagonal = np.arange(len(system))
-    members = 1 if problem.members is None else problem.members
-    system[diagonal, diagonal] = members + 2 * problem.lam * weighted.degree
-    try:
-        factor = cho_factor(system.T, overwrite_a=True, check_finite=False)  # in place, as LAPACK stores by columns
-        solved: Values = cho_solve(factor, problem.observations.target, check_finite=False)
-    except LinAlgError:  # a strong pull and rounding: the system is not positive definite
-        return None
-    return solved
 
 
 #: Averaging steps between two updates of the weights: a step costs one matrix product, an update two and the penalty.

@@ -95,12 +95,6 @@ class MergedProblem:
         groups[held] = self.n_nodes + np.flatnonzero(held)
         return groups[self.node_of]
 
-    def has_fused(self, groups: Index) -> bool:
-        """Whether any of these groups of points is more than one node."""
-        group_of = np.empty(self.n_nodes, np.intp)
-        group_of[self.node_of] = groups
-        return int(np.count_nonzero(np.bincount(group_of))) < self.n_nodes
-
     def merge(self, groups: Index, centers: Array) -> tuple[MergedProblem, Array]:
         """Return the problem with the points of each group held equal, and its centres: the means over their points.
 

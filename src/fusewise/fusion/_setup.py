@@ -158,7 +158,7 @@ def check_pairs_fit(entries: Entries, n_neighbors: int | str | None, device: str
 def lacking_memory(entries: Entries, device: str) -> str:
     """Describe the memory needed for the weights of all pairs if it is not available; otherwise an empty string.
 
-    That is one array, which also has room for a factor. A device needs none: it recomputes weights that do not fit.
+    That is one array. A device needs none: it recomputes weights that do not fit.
     """
     n, available = entries.shape[0], available_memory()
     needed = n**2 * np.dtype(float).itemsize + WORK_SPACE

@@ -41,7 +41,6 @@ from fusewise.kernels._compiling import (
     threads_for,
 )
 from fusewise.kernels._graph import (
-    Integers,
     by_rows,
     components,
     edge_squares,
@@ -66,9 +65,8 @@ from fusewise.kernels._small_matrices import (
     inverse_roots,
     inverses_and_log_dets,
     inverses_in_place,
-    invert_triangles,
     pattern_distances,
     shifted_inverses,
     solve_triangles,
 )
-from fusewise.kernels._tensors import EDGE_BLOCK, factorised, squares_of
+from fusewise.kernels._tensors import factorised, squares_of

@@ -152,54 +152,38 @@ def available_memory() -> int:
 
 def _free_memory() -> int:
     """Memory available without swapping; all memory, or no limit, if the system does not report it."""
-    try:
-        lines = dict(line.split(":", 1) for line in MEMORY_INFO.read_text().splitlines() if ":" in line)
+    lines = dict(line.split(":", 1) for line in _read(MEMORY_INFO).splitlines() if ":" in line)
+    if "MemAvailable" in lines:
         return int(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        if not hasattr(os, "sysconf"):
-            return sys.maxsize
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    if not hasattr(os, "sysconf"):
+        return sys.maxsize
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def _left_in_groups() -> list[int]:
     """Limit minus use for every control group this process is in (or its ancestors are) that has a limit."""
     left = []
-    for folder, limit, use in _groups():
-        try:
-            text = (folder / limit).read_text().strip()
-            # "max" means no limit; pages of the file cache are released when memory runs short.
-            if text != "max":
-                cached = _statistic(folder / "memory.stat", "inactive_file")
-                left.append(max(0, int(text) - int((folder / use).read_text()) + cached))
-        except (OSError, ValueError):
-            continue
-    return left
-
-
-def _groups() -> list[tuple[Path, str, str]]:
-    """Folders of the control groups, with the names of the files for limit and use."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
-    found = []
-    for line in ["0::/", ":memory:/", *lines]:
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
+    for line in ["0::/", ":memory:/", *_read(Path("/proc/self/cgroup")).splitlines()]:
+        _, controllers, path = line.split(":", 2)
         if controllers == "":
-            root, names = CGROUPS, ("memory.max", "memory.current")
+            root, limit, use = CGROUPS, "memory.max", "memory.current"
         elif "memory" in controllers.split(","):
-            root, names = CGROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            root, limit, use = CGROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
         else:
             continue
         inner = root / path.strip("/")
-        found += [(folder, *names) for folder in (inner, *inner.parents) if folder.is_relative_to(root)]
-    return list(dict.fromkeys(found))
+        for folder in (inner, *inner.parents):
+            most, used = _read(folder / limit).strip(), _read(folder / use).strip()
+            if folder.is_relative_to(root) and most.isdigit() and used.isdigit():  # "max" means no limit
+                # Pages of the file cache are released when memory runs short.
+                statistics = dict(each.split() for each in _read(folder / "memory.stat").splitlines())
+                left.append(max(0, int(most) - int(used) + int(statistics.get("inactive_file", 0))))
+    return left
 
 
-def _statistic(path: Path, name: str) -> int:
-    """Read one number from a file of names and numbers; 0 if it is not there."""
+def _read(path: Path) -> str:
+    """The text of a file; empty if it cannot be read."""
     try:
-        return int(dict(line.split() for line in path.read_text().splitlines())[name])
-    except (OSError, KeyError, ValueError):
-        return 0
+        return path.read_text()
+    except (OSError, ValueError):
+        return ""

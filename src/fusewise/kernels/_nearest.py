@@ -1,12 +1,9 @@
-"""The k nearest neighbours of every point on a device: exact, except for the largest sets of points.
+"""The k nearest neighbours of every point on a device.
 
 Points are sorted into tiles of a few dozen by median splits, so that each tile fills a small box. The tiles with the
 nearest centres give every point k neighbours, and with them a radius that contains its true ones. A tile is then
 compared only with the tiles whose boxes come within the radius of any of its points, by a kernel that keeps the few
 distances below the radius and never writes the others to memory.
-
-In ten dimensions every tile of a cluster comes within that radius of every other. If these are too many (beyond about a
-million points), only the nearest ``MOST_TILES`` are searched, which misses few neighbours.
 """
 
 from __future__ import annotations
@@ -27,9 +24,6 @@ SEED_TILES = 16
 #: Candidates kept per neighbour, as the first radius contains more than k points. If it contains more than can be kept,
 #: those kept give a smaller radius to try; after this many attempts, brute force is used.
 PLACES_EACH, ATTEMPTS = 16, 4
-
-#: Approximate largest number of tiles a tile is compared with (some hundred thousand points), and its tolerance.
-MOST_TILES, HALVINGS = 2048, 6
 
 #: Numbers in one block of distances, and in all the blocks of one launch of the kernel.
 BLOCK, LAUNCH = 2**28, 2**30
@@ -161,25 +155,13 @@ def _first_radii(tiles: PointTiles, some: slice, k: int) -> Array:
 
 
 def _near_tiles(tiles: PointTiles, some: slice, radii: Array) -> tuple[Array, Array]:
-    """Find, for each of some tiles, those whose boxes come within the radius of any of its points: rows and columns.
-
-    Of more than ``MOST_TILES`` the nearest, by bisection of the radius until about this many are left.
-    """
+    """Find, for each of some tiles, those whose boxes come within the radius of any of its points: rows and columns."""
     import torch
 
     gap = torch.zeros((some.stop - some.start, len(tiles.low)), device=radii.device)
     for low, high in zip(tiles.low.T, tiles.high.T, strict=True):
         gap += torch.maximum(low - high[some, None], low[some, None] - high).clip_(0, None).square_()
-    reach = radii.amax(1)
-    crowded = ((gap <= reach[:, None]).sum(1) > MOST_TILES).nonzero()[:, 0]
-    if len(crowded):
-        theirs, few, many = gap[crowded], torch.zeros_like(reach[crowded]), reach[crowded]
-        for _ in range(HALVINGS):
-            middle = (few + many) / 2
-            fits = (theirs <= middle[:, None]).sum(1) <= MOST_TILES
-            few, many = torch.where(fits, middle, few), torch.where(fits, many, middle)
-        reach[crowded] = many
-    near = gap <= reach[:, None]
+    near = gap <= radii.amax(1, keepdim=True)
     starts = torch.zeros(len(near) + 1, dtype=torch.int64, device=near.device)
     starts[1:] = near.sum(1).cumsum(0)
     return starts, near.nonzero()[:, 1].to(torch.int32)

@@ -139,12 +139,6 @@ class DenseWeights:
         self.array.owner = self.mark
         return matrix
 
-    def give_up(self) -> Real:
-        """The w_ij in an array to overwrite; they are computed anew if they are needed again."""
-        matrix = self.matrix
-        self.array.owner = None
-        return matrix
-
     def laplacian(self, centers: Values) -> Values:
         summed: Values = (self.matrix @ real_view(centers)).view(centers.dtype)
         return self.degree[:, None] * centers - summed
