@@ -478,8 +478,7 @@ class FusionClustering(ClusteringEstimator):
         """What the result says of the rows of X, see ``Labeller.of_rows``."""
         half = {"error": error, "lower": lower, "upper": upper}
         if is_dask(X):
-            check_is_fitted(self)
-            return self._lazy(what, counting(source_of(self, X, half, self._found.choice.two_valued), self._weights))
+            return self._lazy(what, counting(source_of(self, X, half), self._weights))
         table = self._new_rows(X, **half)
         if what == "labels":
             warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))

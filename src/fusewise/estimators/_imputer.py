@@ -219,9 +219,8 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         check_is_fitted(self)
         if self.smooth_ is not None:
             raise InputError("this model fills in tables in memory only: fit it to a Dask table, or transform blocks")
-        found = self.clustering_._found
-        source = source_of(self.clustering_, X, half, found.choice.two_valued)
-        given = (self.encoder_, self.ranges_, found.labeller)
+        source = source_of(self.clustering_, X, half)
+        given = (self.encoder_, self.ranges_, self.clustering_._found.labeller)
         if source.is_frame:
             return source.rows(_fill_block, *given, meta=source.header)
         kind = X.dtype if X.dtype.kind in "fc" else np.dtype(float)

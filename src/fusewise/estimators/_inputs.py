@@ -194,12 +194,12 @@ def read_dask(model: Any, X: Any, half: dict[str, Any]) -> DaskTable:
     return DaskTable.of(replace(source, read=BlockReader(model.encoder_)), names)
 
 
-def source_of(model: Any, X: Any, half: dict[str, Any], two_valued: Mask) -> DaskBlocks:
+def source_of(model: Any, X: Any, half: dict[str, Any]) -> DaskBlocks:
     """The blocks of further rows, their columns checked."""
     check_is_fitted(model)
     source = DaskBlocks.of(X, half)
     validate_data(model, source.header, skip_check_array=True, reset=False)
-    return replace(source, read=BlockReader(model.encoder_, two_valued))
+    return replace(source, read=BlockReader(model.encoder_, model._found.choice.two_valued))
 
 
 def lazy_rows(what: str, source: DaskBlocks, labeller: Labeller, dtype: Any) -> Any:

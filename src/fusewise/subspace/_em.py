@@ -151,21 +151,7 @@ def fit_subspace(
             tol *= SOONER
     point = _Point(start.mean, grown(sample, start, rank), start.noise)
     enough, floor = tol * max(float(counts.sum()), 1.0), FLOOR * (variance or 1.0)
-    stage = f"subspace of {counted(table.shape[0], 'row')}"
-    point, history = _climb(_pass_of(table, device), point, counts, floor, max_iter, enough, partial(progress, stage))
-    return normalized(*point, history)
-
-
-def _climb(
-    sums_at: Callable[..., Sums],
-    point: _Point,
-    counts: Values,
-    floor: float,
-    max_iter: int,
-    enough: float,
-    report: Callable[..., None],
-) -> tuple[_Point, tuple[float, ...]]:
-    """EM with leaps, until a step of EM gains less than `enough`; and the log-likelihood after each step."""
+    stage, sums_at = f"subspace of {counted(table.shape[0], 'row')}", _pass_of(table, device)
     history: list[float] = []
     trail: list[_Point] = []  # successive steps of EM
     instead: _Point | None = None  # where EM led, if there was a leap beyond it
@@ -175,7 +161,7 @@ def _climb(
             point, instead = instead, None
             continue
         history.append(sums.log_likelihood)
-        report(iteration + 1, max_iter, objective=-history[-1])
+        progress(stage, iteration + 1, max_iter, objective=-history[-1])
         if instead is None and len(history) > 1 and history[-1] - history[-2] < enough:
             break
         instead = None
@@ -183,7 +169,7 @@ def _climb(
         point = _maximization(sums, point, counts, floor)
         if len(trail) == 2:
             instead, point, trail = point, _leap(trail[0], trail[1], point, floor), []
-    return instead or point, tuple(history)
+    return normalized(*(instead or point), tuple(history))
 
 
 def _sample(table: InMemory, counts: Values, rank: int) -> InMemory:
