@@ -5,39 +5,20 @@ from __future__ import annotations
 import numpy as np
 from invariants import PENALTIES, check_fit, refusing
 from odd_inputs import odd_table
+from sklearn.datasets import make_circles, make_moons
 
 from fusewise import FusionClustering, fuse, fusion_path
 from fusewise.penalties import L1
 
-
-def _rings(rng, n):
-    angle, ring = rng.random(n) * 2 * np.pi, rng.integers(1, 4, size=n)
-    return np.column_stack([ring * np.cos(angle), ring * np.sin(angle)])
-
-
-def _crescents(rng, n):
-    angle, side = rng.random(n) * np.pi, rng.choice([-1, 1], size=n)
-    return np.column_stack([side * np.cos(angle) + side / 2, side * np.sin(angle)])
-
-
-def _lines(rng, n):
-    return np.column_stack([rng.random(n), rng.integers(3, size=n)])
-
-
-def _grid(rng, n):
-    return rng.integers(rng.integers(2, 6), size=(n, 2)).astype(float)
-
-
-def _blobs(rng, n):
-    return rng.normal(size=(4, 2))[rng.integers(4, size=n)] * rng.choice([1, 9])
-
-
-def _points(rng, n):
-    different = rng.normal(size=(rng.integers(1, 4), 2))
-    return different[rng.integers(len(different), size=n)]
-
-
-SHAPES = (_rings, _crescents, _lines, _grid, _blobs, _points)
+#: Rings, crescents, lines, a grid, blobs and a few points.
+SHAPES = (
+    lambda rng, n: make_circles(n, factor=0.4, random_state=int(rng.integers(2**31)))[0],
+    lambda rng, n: make_moons(n, random_state=int(rng.integers(2**31)))[0],
+    lambda rng, n: np.column_stack([rng.random(n), rng.integers(3, size=n)]),
+    lambda rng, n: rng.integers(rng.integers(2, 6), size=(n, 2)).astype(float),
+    lambda rng, n: rng.normal(size=(4, 2))[rng.integers(4, size=n)] * rng.choice([1, 9]),
+    lambda rng, n: rng.normal(size=(3, 2))[rng.integers(rng.integers(1, 4), size=n)],
+)
 
 
 def shaped_table(rng):

@@ -121,23 +121,6 @@ def test_nothing_is_left_of_a_command_after_ctrl_c(tmp_path, table):
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]
 
 
-BLOCKED = """
-import signal
-from fusewise.cli._parts import local_cluster
-if __name__ == "__main__":
-    with local_cluster(2) as client:
-        masks = client.run(signal.pthread_sigmask, signal.SIG_BLOCK, []).values()
-        print(*(signal.SIGINT in mask for mask in masks), signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signals of POSIX")
-def test_workers_never_receive_ctrl_c():
-    """Not even before they can ignore it, in a process that has not started any other yet."""
-    done = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True", "False"]
-
-
 PATIENT = """
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a column is, by its name and its values: each pair of a name and values in a file, and the kind it must have."""
+"""What a column is, by its name and its values, alone and beside others: the kind it must have, and what is said."""
 
 from __future__ import annotations
 
@@ -270,3 +270,86 @@ def test_words_name_rows_before_numbers_do(tmp_path, case):
     columns, expected = ROW_NAMES[case]
     pd.DataFrame(columns | {"y": [0.5, 1.5, 2.5, 3.25]}).to_csv(tmp_path / "t.csv", index=False)
     assert read_table(tmp_path / "t.csv").names_column == expected
+
+
+MORE = np.random.default_rng(0)
+SCORE = {"score": MORE.normal(size=N).round(2)}
+AGE = {"age": MORE.integers(18, 91, N)}
+ANSWERS = {f"{scale}{k}": MORE.integers(1, 7, N) for scale in "ACENO" for k in range(1, 6)}
+DAYS = pd.Timestamp("2015-03-01") + pd.to_timedelta([0, *MORE.integers(1, 2000, N - 1)], "D")
+ORDERED = dict.fromkeys(ANSWERS, "ordered")
+#: What becomes of a column of dates that is called `when`.
+WHEN = {"when": "date", "when (days since 2015-03-01)": "number", "when (month)": "ordered"}
+
+
+def numbered(start, step=1):
+    return MORE.permutation(np.arange(start, start + step * N, step))
+
+
+def in_runs(size, start=1):
+    return start + np.arange(N) // size
+
+
+def with_some(values, code, count=12):
+    """The values, some of them replaced by a code."""
+    return [code if k % (N // count) == 0 else value for k, value in enumerate(values)]
+
+
+#: Columns, and what they become: a kind, with a minus if it is not used; then options, and words of the only note.
+FRAMES = {
+    "pupils": (SCORE | {"pupilNR": numbered(1), "schid": in_runs(20), "distid": in_runs(80)},
+               {"score": "number", "pupilNR": "-identifier", "schid": "category", "distid": "category"}),
+    "many schools": (SCORE | {"schid": in_runs(4), "distid": in_runs(8)},
+                     {"score": "number", "schid": "-identifier", "distid": "-identifier"}),
+    "a panel": (SCORE | {"idcode": in_runs(5), "year": np.tile(range(2001, 2006), N // 5)},
+                {"score": "number", "idcode": "-identifier", "year": "number"}),
+    "flights": (SCORE | {"flight": MORE.integers(1, 6000, N), "hour": MORE.integers(5, 24, N)},
+                {"score": "number", "flight": "-identifier", "hour": "number"}),
+    "ids with gaps": (SCORE | {"respid": with_some(numbered(1), None)}, {"score": "number", "respid": "-identifier"}),
+    "postcodes and telephones": (SCORE | {"zip_code": numbered(10_000, 37), "phone": numbered(30_000_000, 91)},
+                                 {"score": "number", "zip_code": "-identifier", "phone": "-identifier"}),
+    "answers": (ANSWERS, ORDERED),
+    "answers beside ages": (ANSWERS | AGE, ORDERED | {"age": "number"}),
+    "answers, some missing": ({name: with_some(cells, None) for name, cells in ANSWERS.items()}, ORDERED),
+    "answers as numbers": (ANSWERS, ORDERED | dict.fromkeys(["A1", "A2", "A3", "A4", "A5"], "number"),
+                           {"kinds": {"A*": "number"}}),
+    "answers as categories": (ANSWERS, {name: "category" if name[0] in "AC" else "ordered" for name in ANSWERS},
+                              {"kinds": {"A*,C*": "category"}}),
+    "ages as levels": (ANSWERS | AGE, ORDERED | {"age": "ordered"}, {"kinds": {"a*,A*": "ordered"}}),
+    "answers left out": (ANSWERS | AGE, {name: f"-{kind}" for name, kind in ORDERED.items()} | {"age": "number"},
+                         {"ignore": ["?[1-5]"]}),
+    "flags": ({"sex": MORE.choice(["M", "F"], N), "smokes": MORE.choice([1, 2], N), "wet": MORE.choice([0.0, 1.0], N),
+               "ill": MORE.choice(["yes", "no"], N), "dose": MORE.choice([2.5, 10], N)},
+              dict.fromkeys(["sex", "smokes", "wet", "ill", "dose"], "flag")),
+    "9 on a scale to 6": (ANSWERS | {"A1": with_some(ANSWERS["A1"], 9)}, ORDERED, {},
+                          "column 'A1': 9 (12 cells) is beyond"),
+    "ages of 99": ({"age": with_some(AGE["age"], 99, 60)}, {"age": "number"}, {},
+                   "column 'age': 99 (60 cells) is in many"),
+    "ages of 99 told": ({"age": with_some(AGE["age"], 99, 60)}, {"age": "number"}, {"missing": {"age": [99]}}),
+    "ages of 9 are no answers": ({"age": MORE.integers(5, 14, N), "q": with_some(ANSWERS["A1"], 9)},
+                                 {"age": "number", "q": "ordered"}, {}, "--missing 'q=9'"),
+    "states": ({"state": [f"state {k % 51}" for k in range(2600)], "x": np.arange(2600) % 7 / 8},
+               {"state": "category", "x": "number"}),
+    "too many towns": ({"town": [f"town {k % 400}" for k in range(2600)], "x": np.arange(2600) % 7 / 8},
+                       {"town": "-text", "x": "number"}),
+    "dates": ({"when": DAYS.strftime("%Y-%m-%d")}, WHEN),
+    "dates and times": (SCORE | {"when": (DAYS + pd.to_timedelta(np.arange(N) * 311, "s")).strftime("%Y-%m-%d %H:%M")},
+                        {"score": "number"} | WHEN | {"when (hour)": "number"}),
+    "dates in less than two years": (SCORE | {"when": DAYS[np.argsort(DAYS)][:60].repeat(4).strftime("%Y-%m-%d")},
+                                     {"score": "number", "when": "date", "when (days since 2015-03-01)": "number"}),
+    "dates dropped": (SCORE | {"when": DAYS.strftime("%Y-%m-%d")}, {"score": "number", "when": "-date"},
+                      {"ignore": ["when"]}),
+    "months dropped": (SCORE | {"when": DAYS.strftime("%Y-%m-%d")},
+                       {"score": "number"} | WHEN | {"when (month)": "-ordered"}, {"ignore": ["when (month)"]}),
+    "a series": (SCORE | {"day": pd.date_range("2020-01-01", periods=N).strftime("%d.%m.%Y")},
+                 {"score": "number", "day": "-date"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FRAMES)
+def test_columns_of_a_table(tmp_path, case):
+    columns, expected, options, note = FRAMES[case] + ({}, "")[len(FRAMES[case]) - 2 :]
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    reading = read_table(tmp_path / "t.csv", **options)
+    assert {column.name: column.kind if column.used else f"-{column.kind}" for column in reading.columns} == expected
+    assert [note in said for said in reading.notes] == [True] * bool(note)

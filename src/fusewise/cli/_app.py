@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+import webbrowser
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
@@ -78,7 +79,6 @@ def fit(
     labels/PART.parquet.
     """
     from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
-    from fusewise.cli._output import open_page
     from fusewise.cli._parts import LOCAL, exceeding, run_parts_fit
     from fusewise.support import InputError
     from fusewise.tables import parts_of
@@ -108,7 +108,9 @@ def fit(
         run = partial(run_parts_fit, table, model, outputs, asked=asked, scheduler=scheduler or LOCAL, note=note)
     _present(run, json=json, quiet=verbose is False, progress=verbose is None)
     if open_report:
-        open_page(folder / REPORT)
+        page = folder / REPORT
+        if not webbrowser.open(page.resolve().as_uri()):
+            print(f"no browser was found: open {page} yourself", file=sys.stderr)
 
 
 class OnError(StrEnum):

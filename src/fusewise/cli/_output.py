@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -92,12 +91,6 @@ class Result:
             if not isinstance(part, Grid) or part.row_count:
                 console.print()
                 console.print(Padding(part, (0, 0, 0, 2), expand=False))
-
-
-def open_page(path: Path) -> None:
-    """Open a page in the user's browser; say where it is if there is none."""
-    if not webbrowser.open(path.resolve().as_uri()):
-        Terminal(stderr=True).print(f"no browser was found: open {path} yourself", markup=False)
 
 
 def headed(*titles: str, left: tuple[str, ...] = ()) -> Grid:

@@ -46,13 +46,6 @@ def reader_of(source: Source) -> tuple[str, Reader] | None:
 
 def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None, skip_rows: int = 0) -> Grid:
     """Read a table with a reader of ``reader_of``; errors of its library are reported as ``InputError``."""
-    if kind != "Excel":
-        if source.part is not None and kind != "SQLite":
-            raise InputError(f"{source.name!r}: a {kind} file has no parts that can be named after '::'")
-        if sheet is not None:
-            raise InputError(f"sheet (--sheet) {sheet!r}: {source.name!r} is a {kind} file, which has no sheets")
-        if skip_rows:
-            raise InputError(f"skip_rows (--skip-rows): {source.name!r} is a {kind} file, which has no lines to skip")
     with _reporting(source, kind):
         grid = _excel(source, sheet, skip_rows) if kind == "Excel" else read(source)
     if not grid.written:

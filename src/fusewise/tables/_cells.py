@@ -406,7 +406,7 @@ def decide_decimal(columns: dict[str, Cells], separator: str | None) -> str:
     sure: dict[str, str] = {}
     unsure: dict[str, str] = {}
     for name, cells in columns.items():
-        for sign, (row, text) in _signs(cells, point_seen="." in sure).items():
+        for sign, (row, text) in _signs(cells).items():
             where = f"{text!r} in column {name!r}, row {row}"
             if sign.startswith("?"):
                 plain = text.replace(",", ".")
@@ -422,11 +422,9 @@ def decide_decimal(columns: dict[str, Cells], separator: str | None) -> str:
     return "," if separator == ";" else "."
 
 
-def _signs(cells: Cells, *, point_seen: bool) -> dict[str, tuple[int, str]]:
+def _signs(cells: Cells) -> dict[str, tuple[int, str]]:
     """The first row and cell of a numeric column for each sign; "?." and "?,": possibly a thousands separator."""
     plain = plain_numbers(cells, ".") is not None  # so it has no decimal commas: one cell with a point is enough
-    if plain and point_seen:
-        return {}
     texts = [(row, cell) for row, cell in enumerate(cells, 1) if isinstance(cell, str)]
     if not any("." in text or "," in text for _, text in texts):
         return {}

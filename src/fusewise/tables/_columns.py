@@ -443,7 +443,7 @@ def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) ->
     allowed = told.on_error == "missing" or (told.on_error == "few" and _few(numbers, cells, seen, words_only=False))
     if numbers.odd and not allowed:
         row, missing = numbers.odd[0], "list it in missing (--missing)"
-        remedy = "use --on-error missing to treat such cells as missing" if told.fixed else missing
+        remedy = "use --on-error missing (in a fit: --missing) to treat it as missing" if told.fixed else missing
         what = f"{cells[row]!r} is not a number{_more(numbers)}"
         raise InputError(f"column {name!r}, row {row + 1}: {what}; correct it, or {remedy}")
     if not told.fixed:

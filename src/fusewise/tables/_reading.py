@@ -30,6 +30,13 @@ from fusewise.tables._recognition import labels_column, names_column, row_names
 from fusewise.tables._sources import STANDARD_INPUT, open_source, parts_of
 from fusewise.tables._text import read_text
 
+#: What can be chosen in files of a format.
+CHOICES = {
+    "text": ("skip_rows (--skip-rows)",),
+    "Excel": ("sheet (--sheet)", "FILE::PART", "skip_rows (--skip-rows)"),
+    "SQLite": ("FILE::PART",),
+}
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -319,13 +326,14 @@ def read_grid(path: str | Path, asked: ReadOptions) -> Grid:
 def read_file(path: str | Path, asked: ReadOptions) -> Grid:
     """Read the cells of one file, which may have no rows."""
     source = open_source(path)
-    reader = reader_of(source)
-    if reader is not None:
-        return read_binary(source, *reader, asked.sheet, asked.skip_rows)
-    if asked.sheet is not None or source.part is not None:
-        what = f"sheet (--sheet) {asked.sheet!r}" if asked.sheet is not None else f"'::{source.part}'"
-        raise InputError(f"{what}: {source.name!r} is a text file, which has neither sheets nor tables")
-    return read_text(source, asked.sep, asked.skip_rows, asked.comment)
+    kind, read = reader_of(source) or ("text", None)
+    given = {"sheet (--sheet)": asked.sheet, "FILE::PART": source.part, "skip_rows (--skip-rows)": asked.skip_rows}
+    for option, value in given.items():
+        if value not in (None, 0) and option not in CHOICES.get(kind, ()):
+            raise InputError(f"{option} {value!r}: {source.name!r} is a {kind} file, which has none to choose")
+    if read is None:
+        return read_text(source, asked.sep, asked.skip_rows, asked.comment)
+    return read_binary(source, kind, read, asked.sheet, asked.skip_rows)
 
 
 def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Reading:
