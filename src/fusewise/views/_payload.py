@@ -24,19 +24,10 @@ from fusewise.views._rules import python_module, sql_script
 from fusewise.views._sentences import value_words
 from fusewise.views._trees import RowTree, branches_of, row_tree
 
-#: Array types available in browsers.
-KINDS: dict[str, np.dtype[Any]] = {
-    "f4": np.dtype("<f4"),
-    "f8": np.dtype("<f8"),
-    "u1": np.dtype("u1"),
-    "i2": np.dtype("<i2"),
-    "i4": np.dtype("<i4"),
-}
-
 
 def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
-    """Encode an array as {kind, shape, bytes}."""
-    data = np.ascontiguousarray(array, dtype=KINDS[kind])
+    """Encode an array as {kind, shape, bytes}; kind is f4, f8, u1, i2 or i4, the types of arrays in browsers."""
+    data = np.ascontiguousarray(array, dtype=f"<{kind}")
     return {"kind": kind, "shape": list(data.shape), "bytes": base64.b64encode(data.tobytes()).decode("ascii")}
 
 
