@@ -124,8 +124,9 @@ def test_a_cluster_with_nothing_observed_in_a_column():
     assert "ore often missing x2 (100% against 0% elsewhere)" in " ".join(c.sentence for c in described.clusters)
 
 
-def test_a_sample_of_a_long_table_is_said(described):
-    some = module.contrasts_of(described._findings, most_rows=50)
-    assert some.n_rows == 50
-    first = some.clusters[0][0]
-    assert sum(round(side.n / (1 - side.missing)) for side in (first.inside, first.outside)) == 50
+def test_a_sample_of_a_long_table_is_said():
+    X = np.random.default_rng(0).normal(size=(100_200, 1)) + np.repeat([[0.0], [20.0]], 50_100, axis=0)
+    described = FusionClustering().fit(X).describe()
+    assert "compared on a random sample of 100,000 rows" in repr(described)
+    first = described.contrasts.clusters[0][0]
+    assert first.inside.n + first.outside.n == described.contrasts.n_rows == 100_000

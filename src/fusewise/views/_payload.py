@@ -265,7 +265,13 @@ def _contrasts(found: Findings) -> dict[str, Any]:
     place = {column.position: j for j, column in enumerate(contrasts.columns)}
     compared = {contrast.column for of in contrasts.clusters for contrast in of}
     columns = [
-        {"name": about.name, "kind": about.kind, "whole": found.columns[about.position].whole} | about.bins.as_dict()
+        {
+            "name": about.name,
+            "whole": found.columns[about.position].whole,
+            "edges": about.bins.edges,
+            "soft": about.bins.soft,
+            "levels": about.bins.levels,
+        }
         for about in contrasts.columns
         if about.position in compared
     ]
@@ -275,19 +281,16 @@ def _contrasts(found: Findings) -> dict[str, Any]:
 
 
 def _contrast(contrast: Contrast, place: int, column: TableColumn) -> dict[str, Any]:
-    effect, inside, outside = contrast.effect, contrast.inside, contrast.outside
-    numbers = [] if effect is None else [round(v, 3) for v in (effect.value, effect.low, effect.high)]
+    inside, outside = contrast.inside, contrast.outside
     return {
         "column": place,
+        "compared": contrast.effect is not None,
         "inside": inside.counts,
         "outside": outside.counts,
         "n": [inside.n, outside.n],
         "missing": [round(inside.missing, 4), round(outside.missing, 4)],
         "median": _short(inside.median),
         "medians": value_words(column, inside.median, outside.median) if column.kind == "number" else None,
-        "level": contrast.level,
-        "effect": None if effect is None else [effect.name, *numbers],
-        "differs": contrast.differs,
     }
 
 

@@ -153,7 +153,6 @@ def _words(found: Findings) -> dict[str, Any]:
         "outliers": found.n_outliers,
         "profile_sentences": words.profile_sentences(found, drawn=True),
         "important": contrasts.columns[:MOST_IMPORTANT],
-        "n_compared": contrasts.n_rows,
         "missing_sentences": words.missing_sentences(found),
         "missing_columns": words.missing_columns(found),
         "map_size": words.map_size(found),
