@@ -6,7 +6,6 @@ from scipy import stats
 
 from fusewise import FusionClustering
 from fusewise.views import _contrasts as module
-from fusewise.views import read_findings
 from fusewise.views._columns import MOST_BINS, MOST_LEVELS, TableColumn, bins_of
 from fusewise.views._contrasts import holm
 
@@ -125,29 +124,9 @@ def test_a_cluster_with_nothing_observed_in_a_column():
     assert "ore often missing x2 (100% against 0% elsewhere)" in " ".join(c.sentence for c in described.clusters)
 
 
-def test_a_sample_of_a_long_table_is_said(described):
-    some = module.contrasts_of(described._findings, most_rows=50)
-    assert some.n_rows == 50
-    first = some.clusters[0][0]
-    assert sum(round(side.n / (1 - side.missing)) for side in (first.inside, first.outside)) == 50
-
-
-def test_model_centres_beside_the_observed(described, frame):
-    found = described._findings
-    for contrast in described.contrasts.clusters[0]:
-        if contrast.kind == "number":
-            assert contrast.center[0] == pytest.approx(contrast.inside.mean, abs=0.2 * frame[contrast.name].std())
-        else:
-            assert sum(contrast.center) == pytest.approx(1, abs=0.01)
-            assert len(contrast.center) == len(found.columns[contrast.column].levels)
-
-
-def test_units_of_the_user():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2)) + np.repeat([[0.0], [9.0]], 30, axis=0)
-    model = FusionClustering().fit(X)
-    plain, shown = (read_findings(model, units=units).contrasts.clusters[0] for units in (None, (32.0, 1.8)))
-    for one, other in zip(plain, shown, strict=True):
-        assert other.inside.median == pytest.approx(one.inside.median * 1.8 + 32)
-        assert other.center[0] == pytest.approx(one.center[0] * 1.8 + 32)
-        assert other.effect.value == pytest.approx(one.effect.value)
+def test_a_sample_of_a_long_table_is_said():
+    X = np.random.default_rng(0).normal(size=(100_200, 1)) + np.repeat([[0.0], [20.0]], 50_100, axis=0)
+    described = FusionClustering().fit(X).describe()
+    assert "compared on a random sample of 100,000 rows" in repr(described)
+    first = described.contrasts.clusters[0][0]
+    assert first.inside.n + first.outside.n == described.contrasts.n_rows == 100_000

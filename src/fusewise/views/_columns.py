@@ -72,20 +72,6 @@ class TableColumn:
             return "missing"
         return self.within if (self.seen | self.bounded).all() else f"missing or {self.within}"
 
-    def word(self, row: int) -> str:
-        """An entry as text: its value, with its error; what it lies below, above or between; or "missing"."""
-        value, half = self.values[row], self.half
-        if self.levels:
-            return "missing" if np.isnan(value) else str(self.levels[int(value)])
-        if half is None:
-            return "missing" if np.isnan(value) else readable(value)
-        if not np.isnan(value):
-            return readable(value) + (f" ± {readable(half.error[row])}" if half.error[row] else "")
-        low, high = half.lower[row], half.upper[row]
-        if np.isinf(low):
-            return "missing" if np.isinf(high) else f"below {readable(high)}"
-        return f"above {readable(low)}" if np.isinf(high) else f"{readable(low)} to {readable(high)}"
-
     def placed(self) -> TableColumn:
         """The same column for comparisons, in which entries below or above a limit are at the limit."""
         if self.half is None:
@@ -215,11 +201,6 @@ class ColumnsRead(PlainRecord):
     columns: tuple[ColumnRead, ...]  # in the order of the table
     n_rows: int  # number of rows
     notes: tuple[str, ...] = ()  # assumptions made while reading the table, and suspicious values
-
-    @property
-    def left_out(self) -> list[ColumnRead]:
-        """Columns that were neither used for clustering nor as names or labels of the rows."""
-        return [column for column in self.columns if column.role == "left out"]
 
 
 def columns_of_reading(reading: Reading) -> ColumnsRead:

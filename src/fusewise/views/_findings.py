@@ -230,7 +230,6 @@ def read_findings(
     *,
     names: Sequence[Any] | npt.NDArray[Any] | None = None,
     feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
-    units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     origin: TableOrigin | None = None,
     most_drawn: int = MOST_DRAWN,
 ) -> Findings:
@@ -240,8 +239,6 @@ def read_findings(
     ----------
     names : names of the rows; by default their numbers, from 0.
     feature_names : names of the columns; by default those of the table, or x0, x1, ...
-    units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
-        as value * scale + shift.
     origin : the columns and how they were read, if the table came from a file; by default those of the model.
     most_drawn : maximum number of rows drawn.
     """
@@ -256,8 +253,7 @@ def read_findings(
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     encoder = getattr(model, "encoder_", None)
     columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
-    known = (0.0, 1.0) if encoder is None else encoder.units
-    shift, scale = (np.broadcast_to(np.asarray(part, dtype=float), (p,)) for part in units or known)
+    shift, scale = (np.zeros(p), np.ones(p)) if encoder is None else encoder.units
     fractions = np.zeros(p, bool) if encoder is None else encoder.shares
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
     some, by_default = entries.take(drawn), isinstance(model.path_, Choice)

@@ -25,19 +25,10 @@ from fusewise.views._rules import python_module, sql_script
 from fusewise.views._sentences import value_words
 from fusewise.views._trees import RowTree, branches_of, row_tree
 
-#: Array types available in browsers.
-KINDS: dict[str, np.dtype[Any]] = {
-    "f4": np.dtype("<f4"),
-    "f8": np.dtype("<f8"),
-    "u1": np.dtype("u1"),
-    "i2": np.dtype("<i2"),
-    "i4": np.dtype("<i4"),
-}
-
 
 def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
-    """Encode an array as {kind, shape, bytes}."""
-    data = np.ascontiguousarray(array, dtype=KINDS[kind])
+    """Encode an array as {kind, shape, bytes}; kind is f4, f8, u1, i2 or i4, the types of arrays in browsers."""
+    data = np.ascontiguousarray(array, dtype=f"<{kind}")
     return {"kind": kind, "shape": list(data.shape), "bytes": base64.b64encode(data.tobytes()).decode("ascii")}
 
 
@@ -276,7 +267,13 @@ def _contrasts(found: Findings) -> dict[str, Any]:
     place = {column.position: j for j, column in enumerate(contrasts.columns)}
     compared = {contrast.column for of in contrasts.clusters for contrast in of}
     columns = [
-        {"name": about.name, "kind": about.kind, "whole": found.columns[about.position].whole} | about.bins.as_dict()
+        {
+            "name": about.name,
+            "whole": found.columns[about.position].whole,
+            "edges": about.bins.edges,
+            "soft": about.bins.soft,
+            "levels": about.bins.levels,
+        }
         for about in contrasts.columns
         if about.position in compared
     ]
@@ -286,19 +283,16 @@ def _contrasts(found: Findings) -> dict[str, Any]:
 
 
 def _contrast(contrast: Contrast, place: int, column: TableColumn) -> dict[str, Any]:
-    effect, inside, outside = contrast.effect, contrast.inside, contrast.outside
-    numbers = [] if effect is None else [round(v, 3) for v in (effect.value, effect.low, effect.high)]
+    inside, outside = contrast.inside, contrast.outside
     return {
         "column": place,
+        "compared": contrast.effect is not None,
         "inside": inside.counts,
         "outside": outside.counts,
         "n": [inside.n, outside.n],
         "missing": [round(inside.missing, 4), round(outside.missing, 4)],
         "median": _short(inside.median),
         "medians": value_words(column, inside.median, outside.median) if column.kind == "number" else None,
-        "level": contrast.level,
-        "effect": None if effect is None else [effect.name, *numbers],
-        "differs": contrast.differs,
     }
 
 

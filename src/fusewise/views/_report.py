@@ -155,7 +155,6 @@ def _words(found: Findings) -> dict[str, Any]:
         "outliers": found.n_outliers,
         "profile_sentences": words.profile_sentences(found, drawn=True),
         "important": contrasts.columns[:MOST_IMPORTANT],
-        "n_compared": contrasts.n_rows,
         "missing_sentences": words.missing_sentences(found),
         "missing_columns": words.missing_columns(found),
         "map_size": words.map_size(found),
@@ -174,7 +173,6 @@ def write_report(
     names: Sequence[Any] | npt.NDArray[Any] | None = None,
     feature_names: Sequence[Any] | npt.NDArray[Any] | None = None,
     title: str | None = None,
-    units: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     rows: bool = True,
     cluster_names: Sequence[str] = (),
     command: str | None = None,
@@ -189,8 +187,6 @@ def write_report(
     names : names of the rows; by default their numbers, from 0.
     feature_names : names of the columns; by default those of the table, or x0, x1, ...
     title : heading of the page.
-    units : (shift, scale), numbers or one per column, if the table was standardised before the fit: values are shown
-        as value * scale + shift.
     rows : whether the page contains the rows. Without them it shows groups of at least five rows only: no names, no
         values of a single row, no map of rows.
     cluster_names : a name for each cluster; by default made of what sets it apart.
@@ -211,7 +207,7 @@ def write_report(
     """
     target = Path(path)
     refuse_to_overwrite(target, force=force)
-    found = read_findings(model, names=names, feature_names=feature_names, units=units)
+    found = read_findings(model, names=names, feature_names=feature_names)
     if len(cluster_names) not in (0, found.n_clusters):
         raise InputError(f"cluster_names has {len(cluster_names)} entries, but there are {found.n_clusters} clusters")
     found = replace(found, given_names=tuple(map(str, cluster_names)) or found.given_names)

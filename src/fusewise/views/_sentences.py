@@ -444,6 +444,8 @@ def profile_sentences(found: Findings, *, drawn: bool = False) -> list[str]:
     if empty:
         columns = counted(len(empty), "column has", "columns have")
         said.append(f"{columns} too few observed values to compare the clusters: {some_of(empty, MOST_SILENT)}.")
+    if found.contrasts.n_rows < len(found.labels):
+        said.append(f"Clusters were compared on a random sample of {found.contrasts.n_rows:,} rows.")
     if not drawn:
         return said
     profile = found.profile

@@ -7,8 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
+from scipy.cluster.hierarchy import fcluster
 
 from fusewise.automatic import Choice, MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
@@ -127,21 +126,10 @@ def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:
     last = int(np.count_nonzero(heights < lams[0]))
     found, groups = [], n / CUT_FACTOR
     while groups > max(n - last, 1):
-        joins = n - int(groups)
-        found.append((_cut(tree, joins), float(heights[joins - 1])))
+        lam = float(heights[n - int(groups) - 1])
+        found.append((fcluster(tree.linkage, lam, "distance").astype(np.intp), lam))
         groups /= CUT_FACTOR
     return found
-
-
-def _cut(tree: MergeTree, joins: int) -> Labels:
-    """Groups after the first `joins` joins."""
-    n = tree.n_points
-    children = tree.linkage[:joins, :2].astype(np.intp).ravel()
-    parents = np.repeat(n + np.arange(joins), 2)
-    # Not a coo_array, whose positions of 64 bits SciPy 1.11 answers with no parts.
-    graph = coo_matrix((np.ones(len(children)), (children, parents)), shape=(n + joins, n + joins))
-    labels: Labels = connected_components(graph, directed=False)[1][:n].astype(np.intp)
-    return labels
 
 
 @dataclass(frozen=True)

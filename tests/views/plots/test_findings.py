@@ -15,16 +15,6 @@ from fusewise.views._profile import compare_missingness
 from fusewise.views._trees import _cuts_below, branches_of
 
 
-def test_plane_is_that_of_the_svd():
-    rng = np.random.default_rng(0)
-    rows, unit = rng.normal(size=(40, 5)) * [5, 1, 1, 3, 1], np.array([1.0, 2, 1, 1, 0.5])
-    plane = fit_plane(rows, unit)
-    centred = rows / unit - (rows / unit).mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    np.testing.assert_allclose(np.abs(plane.project(rows)), np.abs(left[:, :2] * sizes[:2]), atol=1e-9)
-    np.testing.assert_allclose(plane.shares, sizes[:2] ** 2 / (sizes**2).sum())
-
-
 @pytest.mark.parametrize("rows", [np.ones((4, 3)), np.arange(5.0)[:, None], np.ones((1, 2))])
 def test_plane_of_next_to_nothing(rows):
     points = fit_plane(rows, np.ones(rows.shape[1])).project(rows)

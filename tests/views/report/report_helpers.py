@@ -6,8 +6,6 @@ import re
 
 import numpy as np
 
-from fusewise.views._payload import KINDS
-
 #: Names that would run, or be fetched, if any of them were taken for HTML.
 NASTY_ROW = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 NASTY_COLUMN = "</script><b>%{x}</b>&lt;\"'"
@@ -20,4 +18,4 @@ def data_of(page):
 
 def unpacked(entry):
     """An array of the JSON in a page."""
-    return np.frombuffer(base64.b64decode(entry["bytes"]), KINDS[entry["kind"]]).reshape(entry["shape"])
+    return np.frombuffer(base64.b64decode(entry["bytes"]), "<" + entry["kind"]).reshape(entry["shape"])

@@ -108,13 +108,6 @@ def test_filters_show_the_rows_that_pass(tab, plants):
     assert listed(tab) == []
 
 
-def test_legend_shows_one_cluster(tab, plant_model):
-    tab.click("#map-legend button")
-    assert listed(tab) == [f"plant {i}" for i in np.flatnonzero(plant_model.labels_ == 0)]
-    assert tab.js("document.querySelector('#map-legend button').ariaPressed") == "true"
-    assert tab.text("#rows-words") == f"{(plant_model.labels_ == 0).sum()} rows where the cluster is 0."
-
-
 def place_of_the_last_join(tab):
     """A point on the line that joins the two last branches of the tree, scrolled into view."""
     return tab.js(

@@ -44,7 +44,7 @@ function paintPanel(surface, partition, k, contrast, { x, y, width }) {
   const { muted, unit } = theme();
   const column = partition.contrasts.columns[contrast.column];
   surface.text(x, y + 10 * unit, cutTo(column.name, 0.92 * width, 12.5), { weight: 600, size: 12.5, name: "panel" });
-  const words = contrast.effect === null ? "too few observed values to compare" : contrast.medians ? `median ${contrast.medians[0]}, elsewhere ${contrast.medians[1]}` : "";
+  const words = !contrast.compared ? "too few observed values to compare" : contrast.medians ? `median ${contrast.medians[0]}, elsewhere ${contrast.medians[1]}` : "";
   if (words) surface.text(x, y + 25 * unit, words, { size: 10.5, fill: muted });
   const box = { left: x, top: y + 36 * unit, right: x + width, bottom: y + 122 * unit };
   const shares = [contrast.inside, contrast.outside].map((counts, side) => counts.map((count) => count / Math.max(contrast.n[side], 1)));
