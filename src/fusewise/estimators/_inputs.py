@@ -247,7 +247,7 @@ def with_rows(summary: StreamSummary | None, table: Table, encoder: FrameEncoder
         features, shares = encoder.features, encoder.shares
     found = StreamSummary.empty(STREAM_SAMPLE, seed, p, table.dtype) if summary is None else summary
     for part in table.parts():
-        n = part.shape[0]
-        for rows in row_blocks(n, 1, n if isinstance(part, Entries) else ROWS_AT_A_TIME):
-            found = found.with_rows(part.take(rows).dense(), features, shares)
+        blocks = row_blocks(part.shape[0], 1, ROWS_AT_A_TIME)
+        for rows in [part] if isinstance(part, Entries) else (part.take(block).dense() for block in blocks):
+            found = found.with_rows(rows, features, shares)
     return found
