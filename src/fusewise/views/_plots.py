@@ -306,8 +306,8 @@ class ProfileDisplay(_Display):
         profile = profile_of(found, most)
         display = cls(
             effects=profile.effects,
-            telling=profile.telling[profile.shown],
-            features=[found.features[j] for j in profile.shown],
+            telling=profile.telling,
+            features=profile.names,
             sizes=found.sizes.tolist(),
         )
         return display.plot(ax=ax)

@@ -249,10 +249,9 @@ def cluster_map_of(found: Findings, most_rows: int = MOST_ROWS, most_features: i
     """The map of about `most_rows` rows, a sample with rows of every cluster, and of the features that matter most."""
     thin = found.thinned(most_rows)
     rows = thin.drawn[tree_order(thin)]
-    shown = profile_of(found, most_features).shown
-    cells = standardised(found.values[:, shown])[rows]
-    names, features = tuple(found.names[i] for i in rows), tuple(found.features[j] for j in shown)
-    return ClusterMap(rows, names, found.labels[rows], features, cells)
+    profile = profile_of(found, most_features)
+    cells, names = standardised(profile.values)[rows], tuple(found.names[i] for i in rows)
+    return ClusterMap(rows, names, found.labels[rows], profile.names, cells)
 
 
 def standardised(values: Real) -> Real:
@@ -303,7 +302,7 @@ class RowTree:
 
     rows: Index  # the rows in order, as indices into the drawn rows
     lines: Index  # B + 1, position of the first row of each line of the heat map
-    features: Index  # the features in order
+    features: tuple[str, ...]  # columns and levels in order
     # B x Q, mean of the observed values in standard deviations from the mean of the feature; NaN if all are missing
     deviations: Real
     joins: tuple[TreeJoin, ...]  # the joins of the tree, lowest first; empty if there is no tree
@@ -316,7 +315,7 @@ class RowTree:
 
 def row_tree(found: Findings) -> RowTree:
     """Order the rows by the tree of the model, or by cluster if it has none."""
-    features = found.profile.shown
+    profile = found.profile
     joins: tuple[TreeJoin, ...] = ()
     if isinstance(found.path, Choice) and found.path.tree.n_points > 1:
         rows, joins = _by_tree(found, found.path.tree)
@@ -324,11 +323,11 @@ def row_tree(found: Findings) -> RowTree:
         rows = tree_order(found)
     n = len(rows)
     lines = np.unique(np.linspace(0, n, (n if n <= MOST_NAMED else MOST_LINES) + 1).astype(np.intp))
-    scaled = standardised(found.values[:, features])[found.drawn[rows]]
+    scaled = standardised(profile.values)[found.drawn[rows]]
     seen = ~np.isnan(scaled)
     totals = np.add.reduceat(np.where(seen, scaled, 0.0), lines[:-1], axis=0)
     held = np.add.reduceat(seen.astype(float), lines[:-1], axis=0)
-    return RowTree(rows, lines, features, np.where(held > 0, totals / np.maximum(held, 1), np.nan), joins)
+    return RowTree(rows, lines, profile.names, np.where(held > 0, totals / np.maximum(held, 1), np.nan), joins)
 
 
 def _by_tree(found: Findings, tree: MergeTree) -> tuple[Index, tuple[TreeJoin, ...]]:

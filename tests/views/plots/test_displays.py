@@ -80,7 +80,7 @@ def test_profile_cells(model):
     profile = profile_of(found)
     np.testing.assert_array_equal(of_kind(ax, QuadMesh)[0].get_array(), profile.effects.T)
     names = [label.get_text().split()[0] for label in ax.get_yticklabels()]
-    assert names == [list("abcdef")[j] for j in profile.shown]
+    assert names == [dict(zip((f"x{j}" for j in range(6)), "abcdef", strict=True))[name] for name in profile.names]
 
 
 def test_missingness_cells_and_stars(table):
