@@ -12,7 +12,6 @@ from scipy.cluster.hierarchy import fcluster
 from fusewise.automatic import Choice, MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
-from fusewise.views._profile import profile_of
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 CUT_FACTOR = 1.5
 #: Maximum number of groups at the bottom of the tree.
 MOST_LEAVES = 40
-#: Maximum number of rows and of features on the map.
-MOST_ROWS, MOST_FEATURES = 1_000, 60
 #: Maximum number of rows that are drawn one by one, with their names; longer tables are averaged in blocks.
 MOST_NAMED = 300
 #: Maximum number of lines of the heat map, and of branches of the tree, of a longer table.
@@ -228,30 +225,6 @@ def _majority(labels: Labels) -> int:
     """The most frequent label; -1 if most rows are outliers."""
     inside = labels[labels >= 0]
     return int(np.bincount(inside).argmax()) if 2 * len(inside) >= len(labels) and len(inside) else -1
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterMap:
-    """Cells of the table in standard deviations from the mean of each feature, NaN if missing, as they are drawn.
-
-    Clusters that are close in the tree follow each other, within a cluster rows are in the order of the tree, and
-    outliers come last; `rows` are their positions in the table.
-    """
-
-    rows: Index
-    names: tuple[str, ...]
-    labels: Labels
-    features: tuple[str, ...]
-    cells: Real
-
-
-def cluster_map_of(found: Findings, most_rows: int = MOST_ROWS, most_features: int = MOST_FEATURES) -> ClusterMap:
-    """The map of about `most_rows` rows, a sample with rows of every cluster, and of the features that matter most."""
-    thin = found.thinned(most_rows)
-    rows = thin.drawn[tree_order(thin)]
-    profile = profile_of(found, most_features)
-    cells, names = standardised(profile.values)[rows], tuple(found.names[i] for i in rows)
-    return ClusterMap(rows, names, found.labels[rows], profile.names, cells)
 
 
 def standardised(values: Real) -> Real:
