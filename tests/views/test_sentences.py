@@ -156,6 +156,15 @@ def test_profile_and_sentences_agree(described):
     assert effects["skewed"] == pytest.approx(brute)
 
 
+def test_ordered_levels_and_flags_are_one_line_of_the_profile(frame):
+    pytest.importorskip("matplotlib").use("Agg")
+    from fusewise.plots import ProfileDisplay
+
+    lines = ProfileDisplay.from_estimator(FusionClustering().fit(frame)).features
+    levels = [f"colour={level}" for level in ('O\'Neil "x"', "blue", "red")]
+    assert sorted(lines) == sorted(["height", "seats", "middle", "noise", "size", "wet=True", *levels])
+
+
 def test_years_are_years():
     rng = np.random.default_rng(6)
     frame = two_groups(year=(rng.integers(1985, 1992, 60), rng.integers(2004, 2012, 60)))

@@ -321,7 +321,7 @@ def _table(found: Findings, table: RowTree) -> dict[str, Any]:
     return {
         "rows": packed_whole(table.rows),
         "lines": packed_whole(table.lines),
-        "features": [found.features[j] for j in table.features],
+        "features": table.features,
         "cells": packed(np.where(np.isnan(scaled), 0, np.rint(scaled)), "u1"),
         "joins": packed(np.array(joins).reshape(-1, 8), "f8"),
         "named": table.is_named,
@@ -330,15 +330,16 @@ def _table(found: Findings, table: RowTree) -> dict[str, Any]:
 
 def _profile(found: Findings) -> dict[str, Any]:
     profile = found.profile
-    shown = profile.shown
-    means = found.shown(found.observed.means)[:, shown]
+    means = ObservedCenters.of(profile.values, found.labels, found.n_clusters).means
+    ordered = {column.name for column in found.columns if column.kind == "ordered"}
+    means[:, [name in ordered for name in profile.names]] = np.nan  # of positions there is no mean to show
     if not found.rows:
         means[found.sizes < LEAST_VALUES] = np.nan
     return {
-        "features": [found.features[j] for j in shown],
+        "features": profile.names,
         "effects": profile.effects.round(3).tolist(),
         "means": [[_short(value) for value in of] for of in means],
-        "telling": profile.telling[shown].round(4).tolist(),
+        "telling": profile.telling.round(4).tolist(),
     }
 
 

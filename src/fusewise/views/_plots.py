@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from fusewise.kernels import Labels, Real
+from fusewise.kernels import Index, Labels, Real
 from fusewise.support import InputError
 from fusewise.views._colours import COLOURS, MARKERS, colour, shape
 from fusewise.views._findings import read_findings
 from fusewise.views._profile import Missingness, compare_missingness, profile_of
-from fusewise.views._trees import MOST_FEATURES, MOST_ROWS, Branches, ClusterMap, branches_of, cluster_map_of
+from fusewise.views._trees import Branches, branches_of, standardised, tree_order
 
 #: Colour of lines and text that are not data, and of what is observed.
 MUTED, OBSERVED = "#57606a", "#5b7083"
@@ -26,6 +26,8 @@ MOST_IN_LEGEND = 12
 BAR_PLACE = 6
 #: Lines are drawn for so many rows at most.
 MOST_LINES = 1_000
+#: Maximum number of rows and of features on the map of the table.
+MOST_ROWS, MOST_FEATURES = 1_000, 60
 #: Names are written for at most so many rows and features.
 MOST_NAMED = 60
 #: Limit of the colour scale, in standard deviations.
@@ -199,10 +201,16 @@ class ClusterMapDisplay(_Display):
 
     Parameters
     ----------
-    cells : the table in the order in which it is drawn.
+    cells : the table as it is drawn, in standard deviations from the mean of each feature; NaN if missing.
+    rows, names, labels : positions of its rows in the table, their names and clusters.
+    features : names of its columns.
     """
 
-    cells: ClusterMap
+    cells: Real
+    rows: Index
+    names: Sequence[str]
+    labels: Labels
+    features: Sequence[str]
 
     @classmethod
     def from_estimator(
@@ -226,21 +234,30 @@ class ClusterMapDisplay(_Display):
         ax : matplotlib axes.
         """
         found = read_findings(estimator, names=names, feature_names=feature_names)
-        return cls(cells=cluster_map_of(found, most_rows, most_features)).plot(ax=ax)
+        thin, profile = found.thinned(most_rows), profile_of(found, most_features)
+        rows = thin.drawn[tree_order(thin)]
+        display = cls(
+            cells=standardised(profile.values)[rows],
+            rows=rows,
+            names=[found.names[row] for row in rows],
+            labels=found.labels[rows],
+            features=profile.names,
+        )
+        return display.plot(ax=ax)
 
     @property
     def _size(self) -> tuple[float, float]:
-        n, p = self.cells.cells.shape
+        n, p = self.cells.shape
         return min(3.0 + 0.25 * p, 14.0), 2.2 + (0.14 * n if n <= MOST_NAMED else min(0.06 * n, 8.0))
 
     def _draw(self, ax: Any) -> dict[str, list[Any]]:
-        shown, title = self.cells, "standard deviations from the mean (hatched: missing)"
-        n, p = shown.cells.shape
-        limit = max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(shown.cells), initial=0.0))))
-        runs, edges = _runs(shown.labels, np.arange(n + 1) - 0.5), (np.arange(p + 1) - 0.5, np.arange(n + 1) - 0.5)
-        cells = _cells(ax, shown.cells, edges, (-limit, limit), title, runs)
-        _named(ax, shown.features)
-        _ticks(ax, "y", *((np.arange(n).tolist(), shown.names) if n <= MOST_NAMED else _cluster_ticks(runs)))
+        n, p = self.cells.shape
+        limit = max(0.5, min(COLOUR_LIMIT, float(np.nanmax(np.abs(self.cells), initial=0.0))))
+        runs, edges = _runs(self.labels, np.arange(n + 1) - 0.5), (np.arange(p + 1) - 0.5, np.arange(n + 1) - 0.5)
+        title = "standard deviations from the mean (hatched: missing)"
+        cells = _cells(ax, self.cells, edges, (-limit, limit), title, runs)
+        _named(ax, self.features)
+        _ticks(ax, "y", *((np.arange(n).tolist(), self.names) if n <= MOST_NAMED else _cluster_ticks(runs)))
         ax.invert_yaxis()
         return {"cells": [cells]}
 
@@ -306,8 +323,8 @@ class ProfileDisplay(_Display):
         profile = profile_of(found, most)
         display = cls(
             effects=profile.effects,
-            telling=profile.telling[profile.shown],
-            features=[found.features[j] for j in profile.shown],
+            telling=profile.telling,
+            features=profile.names,
             sizes=found.sizes.tolist(),
         )
         return display.plot(ax=ax)

@@ -51,41 +51,53 @@ MOST_BANDS, MOST_COLUMNS = 500, 200
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Each cluster against the other rows by feature: the same effect sizes that the descriptions are made of."""
+    """Each cluster against the other rows, in the columns that differ most: numbers, ordered levels, and levels.
 
-    shown: Index  # Q, indices of the features to draw: those of the most important columns, similar ones side by side
+    The effects are those that the descriptions are made of. Similar ones of the Q are side by side.
+    """
+
+    names: tuple[str, ...]  # Q, of a column, or "column=level"
+    values: Real  # N x Q, numbers in the user's units, positions of ordered levels, or 1 where a row has the level
     # K x Q, Cliff's delta: the probability that a row of the cluster has the larger value minus the probability that it
     # has the smaller one; for a level of a category the difference in its share. NaN if the cluster or the other rows
     # have too few observed values
     effects: Real
-    # P, importance of the column of each feature, eta² or Cramér's V² (0: it says nothing, 1: everything)
-    telling: Real
+    telling: Real  # Q, importance of the column, eta² or Cramér's V² (0: it says nothing, 1: everything)
+    n_columns: int  # how many columns these are
 
 
 def profile_of(found: Findings, most: int = MOST_FEATURES) -> Profile:
-    """Compute the profiles of the clusters."""
-    telling = np.zeros(found.values.shape[1])
+    """Compute the profiles of the clusters in about `most` columns and levels, at least one column."""
+    names: list[str] = []
+    values, telling, n_columns = [], [], 0
     for about in found.contrasts.columns:
-        telling[slice(*found.columns[about.position].features)] = about.importance
-    main = np.concatenate([_main_features(found, column) for column in found.columns])
-    kept = np.sort(main[np.argsort(-telling[main], kind="stable")[:most]])
-    values = found.values[:, kept]
-    for column in found.columns:
-        if column.half is not None:
-            values[:, kept == column.features[0]] = column.placed().values[:, None]
-    effects = _effects(values, found.labels, found.n_clusters)
+        each = _drawn(found.columns[about.position], 1 if found.rows else LEAST_VALUES)
+        if n_columns and len(names) + len(each) > most:
+            break
+        names += [name for name, _ in each]
+        values += [value for _, value in each]
+        telling += len(each) * [about.importance]
+        n_columns += 1
+    table = np.column_stack(values) if values else np.zeros((len(found.labels), 0))
+    effects = _effects(table, found.labels, found.n_clusters)
     order = _side_by_side(effects)
-    return Profile(kept[order], effects[:, order], telling)
+    return Profile(
+        tuple(names[j] for j in order), table[:, order], effects[:, order], np.array(telling)[order], n_columns
+    )
 
 
-def _main_features(found: Findings, column: TableColumn) -> Index:
-    """The features of a column; of a category those of its most frequent levels."""
-    start, stop = column.features
-    if stop - start <= MAIN_LEVELS or column.kind == "number":
-        return np.arange(start, stop)
-    often = np.nansum(found.shown(found.values)[:, start:stop], axis=0)
-    main = np.argsort(-often, kind="stable")[:MAIN_LEVELS]
-    return start + np.sort(main if found.rows else main[often[main] >= LEAST_VALUES])
+def _drawn(column: TableColumn, least: int) -> list[tuple[str, Real]]:
+    """Name and values of a column; of a category its most frequent levels, of two the second."""
+    values = column.placed().values
+    if column.scaled:
+        return [(column.name, values)]
+    counts = np.bincount(values[column.seen].astype(np.intp), minlength=len(column.levels))
+    main = np.sort(np.argsort(-counts, kind="stable")[:MAIN_LEVELS]) if len(counts) != 2 else np.array([1])
+    return [
+        (f"{column.name}={column.levels[k]}", np.where(column.seen, values == k, np.nan))
+        for k in main
+        if counts[k] >= least
+    ]
 
 
 def _effects(values: Real, labels: Labels, n_clusters: int) -> Real:

@@ -449,8 +449,8 @@ def profile_sentences(found: Findings, *, drawn: bool = False) -> list[str]:
     if not drawn:
         return said
     profile = found.profile
-    if len(profile.shown) < len(profile.telling):
-        said.append(f"The {len(profile.shown)} features of {len(profile.telling):,} that separate them best are drawn.")
+    if profile.n_columns < len(found.columns):
+        said.append(f"The {profile.n_columns} columns of {len(found.columns):,} that separate them best are drawn.")
     crosses = int(np.isnan(profile.effects).sum())
     if crosses:
         said.append(f"{counted(crosses, 'cell is', 'cells are')} crossed out: too few observed values to compare.")

@@ -12,7 +12,6 @@ from scipy.cluster.hierarchy import fcluster
 from fusewise.automatic import Choice, MergeTree, join_heights, successors
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
-from fusewise.views._profile import profile_of
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 CUT_FACTOR = 1.5
 #: Maximum number of groups at the bottom of the tree.
 MOST_LEAVES = 40
-#: Maximum number of rows and of features on the map.
-MOST_ROWS, MOST_FEATURES = 1_000, 60
 #: Maximum number of rows that are drawn one by one, with their names; longer tables are averaged in blocks.
 MOST_NAMED = 300
 #: Maximum number of lines of the heat map, and of branches of the tree, of a longer table.
@@ -230,31 +227,6 @@ def _majority(labels: Labels) -> int:
     return int(np.bincount(inside).argmax()) if 2 * len(inside) >= len(labels) and len(inside) else -1
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterMap:
-    """Cells of the table in standard deviations from the mean of each feature, NaN if missing, as they are drawn.
-
-    Clusters that are close in the tree follow each other, within a cluster rows are in the order of the tree, and
-    outliers come last; `rows` are their positions in the table.
-    """
-
-    rows: Index
-    names: tuple[str, ...]
-    labels: Labels
-    features: tuple[str, ...]
-    cells: Real
-
-
-def cluster_map_of(found: Findings, most_rows: int = MOST_ROWS, most_features: int = MOST_FEATURES) -> ClusterMap:
-    """The map of about `most_rows` rows, a sample with rows of every cluster, and of the features that matter most."""
-    thin = found.thinned(most_rows)
-    rows = thin.drawn[tree_order(thin)]
-    shown = profile_of(found, most_features).shown
-    cells = standardised(found.values[:, shown])[rows]
-    names, features = tuple(found.names[i] for i in rows), tuple(found.features[j] for j in shown)
-    return ClusterMap(rows, names, found.labels[rows], features, cells)
-
-
 def standardised(values: Real) -> Real:
     """Columns in standard deviations from the mean of their observed entries; NaN if missing."""
     seen = ~np.isnan(values)
@@ -303,7 +275,7 @@ class RowTree:
 
     rows: Index  # the rows in order, as indices into the drawn rows
     lines: Index  # B + 1, position of the first row of each line of the heat map
-    features: Index  # the features in order
+    features: tuple[str, ...]  # columns and levels in order
     # B x Q, mean of the observed values in standard deviations from the mean of the feature; NaN if all are missing
     deviations: Real
     joins: tuple[TreeJoin, ...]  # the joins of the tree, lowest first; empty if there is no tree
@@ -316,7 +288,7 @@ class RowTree:
 
 def row_tree(found: Findings) -> RowTree:
     """Order the rows by the tree of the model, or by cluster if it has none."""
-    features = found.profile.shown
+    profile = found.profile
     joins: tuple[TreeJoin, ...] = ()
     if isinstance(found.path, Choice) and found.path.tree.n_points > 1:
         rows, joins = _by_tree(found, found.path.tree)
@@ -324,11 +296,11 @@ def row_tree(found: Findings) -> RowTree:
         rows = tree_order(found)
     n = len(rows)
     lines = np.unique(np.linspace(0, n, (n if n <= MOST_NAMED else MOST_LINES) + 1).astype(np.intp))
-    scaled = standardised(found.values[:, features])[found.drawn[rows]]
+    scaled = standardised(profile.values)[found.drawn[rows]]
     seen = ~np.isnan(scaled)
     totals = np.add.reduceat(np.where(seen, scaled, 0.0), lines[:-1], axis=0)
     held = np.add.reduceat(seen.astype(float), lines[:-1], axis=0)
-    return RowTree(rows, lines, features, np.where(held > 0, totals / np.maximum(held, 1), np.nan), joins)
+    return RowTree(rows, lines, profile.names, np.where(held > 0, totals / np.maximum(held, 1), np.nan), joins)
 
 
 def _by_tree(found: Findings, tree: MergeTree) -> tuple[Index, tuple[TreeJoin, ...]]:

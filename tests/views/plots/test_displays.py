@@ -80,7 +80,7 @@ def test_profile_cells(model):
     profile = profile_of(found)
     np.testing.assert_array_equal(of_kind(ax, QuadMesh)[0].get_array(), profile.effects.T)
     names = [label.get_text().split()[0] for label in ax.get_yticklabels()]
-    assert names == [list("abcdef")[j] for j in profile.shown]
+    assert names == [dict(zip((f"x{j}" for j in range(6)), "abcdef", strict=True))[name] for name in profile.names]
 
 
 def test_missingness_cells_and_stars(table):
@@ -98,18 +98,17 @@ def test_missingness_cells_and_stars(table):
 def test_cluster_map_holds_the_table_in_order(model, table):
     """Cells are the table's, standardised; a cluster is one block, and its rows are in the order of SciPy's leaves."""
     shown = ClusterMapDisplay.from_estimator(model)
-    cells = shown.cells
-    places = [[f"x{j}" for j in range(table.shape[1])].index(name) for name in cells.features]
+    places = [[f"x{j}" for j in range(table.shape[1])].index(name) for name in shown.features]
     scaled = (table - np.nanmean(table, axis=0)) / np.nanstd(table, axis=0)
     drawn = np.ma.filled(shown.artists_["cells"][0].get_array(), np.nan)
-    np.testing.assert_allclose(drawn, scaled[cells.rows][:, places])
-    assert shown.artists_["cells"][0].get_array().mask.sum() == np.isnan(table[cells.rows]).sum()
-    assert (cells.labels == model.labels_[cells.rows]).all()
-    assert np.count_nonzero(np.diff(cells.labels)) == len(set(cells.labels)) - 1
+    np.testing.assert_allclose(drawn, scaled[shown.rows][:, places])
+    assert shown.artists_["cells"][0].get_array().mask.sum() == np.isnan(table[shown.rows]).sum()
+    assert (shown.labels == model.labels_[shown.rows]).all()
+    assert np.count_nonzero(np.diff(shown.labels)) == len(set(shown.labels)) - 1
     seen = np.flatnonzero(~np.isnan(table).all(axis=1))
     leaves = seen[model.path_.rows][leaves_list(model.path_.tree.linkage)]
     for k in range(model.n_clusters_):
-        mine = cells.rows[cells.labels == k]
+        mine = shown.rows[shown.labels == k]
         expected = [row for row in leaves if model.labels_[row] == k]
         assert sum(a == b for a, b in zip(mine, expected, strict=True)) >= 0.9 * len(mine)
 

@@ -54,7 +54,7 @@ function paintProfile(surface) {
     if (j < 0 || j >= features.length) return null;
     if (k >= effects.length) return `${features[j]}: ${percent(telling[j])} of the variance is between clusters`;
     return effects[k][j] === null ? `cluster ${k}, ${features[j]}: too few observed values`
-      : `cluster ${k}, ${features[j]}: mean ${readable(means[k][j])}, effect size ${signed(effects[k][j])}`;
+      : `cluster ${k}, ${features[j]}: ${means[k][j] === null ? "" : `mean ${readable(means[k][j])}, `}effect size ${signed(effects[k][j])}`;
   } });
 }
 
