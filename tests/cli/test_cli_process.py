@@ -52,10 +52,10 @@ def test_ctrl_c_and_termination_leave_nothing(tmp_path, number, code, said):
     write(tmp_path / "t.csv", [f"f{j}" for j in range(10)], X)
     command = [sys.executable, "-m", "fusewise.cli", "fit", "t.csv", "--verbose"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        process.stderr.readline()  # the merge tree is done, the comparison is under way
+        first = process.stderr.readline()  # the merge tree is done, the comparison is under way
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == code
+    assert process.returncode == code, first + err
     assert said in err
     assert "Traceback" not in err
     assert out == ""
