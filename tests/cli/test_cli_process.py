@@ -47,7 +47,7 @@ def test_handlers_of_signals_are_those_of_before(capsys):
     (signal.SIGINT, 130, "interrupted; nothing was written"), (signal.SIGTERM, 143, ""),
 ])  # fmt: skip
 def test_ctrl_c_and_termination_leave_nothing(tmp_path, number, code, said):
-    X = np.random.default_rng(0).normal(size=(2000, 10))
+    X = np.random.default_rng(0).normal(size=(20_000, 10))
     X[::3, 1] = np.nan
     write(tmp_path / "t.csv", [f"f{j}" for j in range(10)], X)
     command = [sys.executable, "-m", "fusewise.cli", "fit", "t.csv", "--verbose"]

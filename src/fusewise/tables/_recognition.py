@@ -43,8 +43,8 @@ COMMON_WORDS = _words(
     "placid plasmid prepaid pyramid raid rapid resid rigid said skid slid solid splendid squid stupid sulfid timid "
     "torrid triglycerid turbid unpaid valid vivid void wid"
 )
-#: Words for the number of a thing, after the thing: case no, pupil nr, order number.
-NUMBER_WORDS = _words("no nr nbr num number nummer numero key index ref")
+#: Words for the number of a thing, after the thing: case no, pupil nr, county fp (as the US census has it).
+NUMBER_WORDS = _words("no nr nbr num number nummer numero key index ref fp ce")
 #: Things that people number; a column of whole numbers with such a name says which one, not how many (plurals do).
 THINGS = _words(
     "account animal batch branch cage case center centre class classroom client clinic clinician community company "
