@@ -39,7 +39,8 @@ NAMED = {
         name: (name, shuffled(increasing(400_000)), "identifier")
         for name in (
             "PID", "pid", "pupilNR", "distid", "schid", "idcode", "respid", "case_no", "PatientNo", "MRN", "SEQN",
-            "state_fp", "tract_ce", "barcode", "sku", "account", "customer", "customerID", "user_id", "Subject", "student number", "hhid",
+            "state_fp", "tract_ce",
+            "barcode", "sku", "account", "customer", "customerID", "user_id", "Subject", "student number", "hhid",
             "caseid", "Order Nr", "serial no", "ID", "id2", "invoice_number", "patient", "uuid", "EAN", "person_code",
             "caseno", "countrycode", "RowNumber", "receipt no", "Kundennummer", "index",
         )
