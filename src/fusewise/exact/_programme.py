@@ -4,7 +4,9 @@ One variable per clique:
 
     maximise sum_C v_C z_C   subject to   sum_{C containing i} z_C <= 1 for each vertex i,  z binary,
 
-with v_C the pairs of points clique C keeps.
+with v_C the pairs of points clique C keeps. Let pi be the prices of the vertices in the relaxation. A clique of reduced
+value v_C - pi(C) <= -theta can only be in a partition that keeps at most (bound - theta) pairs, so it can be left out
+while looking for better ones than the best partition known.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fusewise.exact._graph import Clock, Piece, WeightedGraph
+from fusewise.kernels import Floats
 
 #: All objectives are whole numbers, so a bound below the next one is a proof, up to the tolerances of HiGHS: these.
 _ROUNDING, _RELATIVE = 1e-3, 1e-12
@@ -46,17 +49,46 @@ def enumerate_cliques(graph: WeightedGraph, limit: int) -> csr_array | None:
 
 
 def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock, verbose: bool = False) -> None:
-    """Close the gap of a piece, as far as the time allows, by branch and bound."""
+    """Close the gap of a piece, as far as the time allows: the relaxation, then branch and bound on what can matter."""
+    weights = piece.graph.weights
+    own = (weights * (weights - 1)) // 2
+    totals = cliques @ weights
+    # The pairs inside vertices are kept whatever happens: only what is between vertices is at stake.
+    values, base = np.asarray(totals * (totals - 1) / 2 - cliques @ own, dtype=np.float64), int(own.sum())
+    relaxed = _solved(values, cliques, clock, verbose)
+    if relaxed.modelStatusToString(relaxed.getModelStatus()) != "Optimal":
+        return
+    bound = relaxed.getInfo().objective_function_value
+    piece.tighten(_whole(bound) + base)
+    if piece.closed:
+        return
+    reduced = values - cliques @ np.maximum(0.0, relaxed.getSolution().row_dual)
+    left = np.flatnonzero(reduced >= piece.lower - base + 1 - bound - 1e-4)
+    model = _solved(values[left], cliques[left], clock, verbose, whole=True)
+    solution, bound = model.getSolution(), model.getInfo().mip_dual_bound
+    if solution.value_valid:
+        chosen = cliques[left[np.array(solution.col_value) > 0.5]]
+        labels = chosen.shape[0] + np.arange(len(weights))  # an uncovered vertex is alone
+        labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        if piece.graph.valid(labels):
+            piece.improve(labels)
+    if math.isfinite(bound):
+        piece.tighten(_whole(bound) + base)
+
+
+def _whole(bound: float) -> int:
+    """Largest whole number that a bound allows, up to the tolerances of HiGHS."""
+    return math.floor(bound + _ROUNDING + _RELATIVE * abs(bound))
+
+
+def _solved(values: Floats, cliques: csr_array, clock: Clock, verbose: bool, *, whole: bool = False) -> Any:
+    """The model after HiGHS has solved it, or its relaxation unless `whole`."""
     try:
         import highspy
     except ImportError as error:
         raise ImportError('The exact solver needs HiGHS for this problem: pip install "fusewise[exact]"') from error
     n, n_rows = cliques.shape
-    weights = piece.graph.weights
-    own = (weights * (weights - 1)) // 2
-    totals = cliques @ weights
-    # The pairs inside vertices are kept whatever happens: only what is between vertices is at stake.
-    values = np.asarray(totals * (totals - 1) / 2 - cliques @ own, dtype=np.float64)
     model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     options = {"output_flag": verbose, "parallel": "off", "mip_rel_gap": 0.0, "mip_abs_gap": 0.99}
     if math.isfinite(clock.limit):
@@ -68,19 +100,11 @@ def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock, verbose: bool 
     model.addRows(n_rows, np.full(n_rows, -math.inf), np.ones(n_rows), 0, no_starts, empty, np.zeros(0))
     starts, indices = (part.astype(np.int32) for part in (cliques.indptr[:-1], cliques.indices))
     model.addCols(n, values, np.zeros(n), np.ones(n), cliques.nnz, starts, indices, cliques.data)
-    whole = np.full(n, highspy.HighsVarType.kInteger.value, dtype=np.uint8)
-    model.changeColsIntegrality(n, np.arange(n, dtype=np.int32), whole)
+    if whole:
+        kinds = np.full(n, highspy.HighsVarType.kInteger.value, dtype=np.uint8)
+        model.changeColsIntegrality(n, np.arange(n, dtype=np.int32), kinds)
     _run_stoppable(model)
-    solution, bound = model.getSolution(), model.getInfo().mip_dual_bound
-    if solution.value_valid:
-        chosen = cliques[np.flatnonzero(np.array(solution.col_value) > 0.5)]
-        labels = chosen.shape[0] + np.arange(n_rows)  # an uncovered vertex is alone
-        labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
-        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        if piece.graph.valid(labels):
-            piece.improve(labels)
-    if math.isfinite(bound):
-        piece.tighten(math.floor(bound + _ROUNDING + _RELATIVE * abs(bound)) + int(own.sum()))
+    return model
 
 
 def _run_stoppable(model: Any) -> None:
