@@ -23,6 +23,9 @@ from fusewise.kernels import Floats
 #: All objectives are whole numbers, so a bound below the next one is a proof, up to the tolerances of HiGHS: these.
 _ROUNDING, _RELATIVE = 1e-3, 1e-12
 
+#: Variables added at a time.
+_BATCH = 400
+
 
 def enumerate_cliques(graph: WeightedGraph, limit: int) -> csr_array | None:
     """Every clique of the graph (single vertices too) as a row of cliques x vertices; None for more than `limit`."""
@@ -55,16 +58,19 @@ def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock, verbose: bool 
     totals = cliques @ weights
     # The pairs inside vertices are kept whatever happens: only what is between vertices is at stake.
     values, base = np.asarray(totals * (totals - 1) / 2 - cliques @ own, dtype=np.float64), int(own.sum())
-    relaxed = _solved(values, cliques, clock, verbose)
-    if relaxed.modelStatusToString(relaxed.getModelStatus()) != "Optimal":
+    relaxed = _relaxed(values, cliques, clock, verbose)
+    if relaxed is None:
         return
-    bound = relaxed.getInfo().objective_function_value
+    reduced, bound = relaxed
     piece.tighten(_whole(bound) + base)
     if piece.closed:
         return
-    reduced = values - cliques @ np.maximum(0.0, relaxed.getSolution().row_dual)
     left = np.flatnonzero(reduced >= piece.lower - base + 1 - bound - 1e-4)
-    model = _solved(values[left], cliques[left], clock, verbose, whole=True)
+    model = _model(len(weights), verbose)
+    _add(model, values[left], cliques[left])
+    kinds = np.ones(len(left), dtype=np.uint8)  # whole numbers
+    model.changeColsIntegrality(len(left), np.arange(len(left), dtype=np.int32), kinds)
+    _run(model, clock)
     solution, bound = model.getSolution(), model.getInfo().mip_dual_bound
     if solution.value_valid:
         chosen = cliques[left[np.array(solution.col_value) > 0.5]]
@@ -82,33 +88,51 @@ def _whole(bound: float) -> int:
     return math.floor(bound + _ROUNDING + _RELATIVE * abs(bound))
 
 
-def _solved(values: Floats, cliques: csr_array, clock: Clock, verbose: bool, *, whole: bool = False) -> Any:
-    """The model after HiGHS has solved it, or its relaxation unless `whole`."""
+def _relaxed(values: Floats, cliques: csr_array, clock: Clock, verbose: bool) -> tuple[Floats, float] | None:
+    """The reduced values of the cliques in the relaxation, and its optimum, by column generation; None: out of time."""
+    model, sizes = _model(cliques.shape[1], verbose), np.diff(cliques.indptr)
+    waiting = np.ones(len(values), dtype=np.bool_)
+    entering = np.argsort(-values / sizes, kind="stable")[:_BATCH]
+    while True:
+        _add(model, values[entering], cliques[entering])
+        waiting[entering] = False
+        _run(model, clock)
+        if model.modelStatusToString(model.getModelStatus()) != "Optimal":
+            return None
+        reduced = np.asarray(values - cliques @ np.maximum(0.0, model.getSolution().row_dual), dtype=np.float64)
+        ready = np.flatnonzero(waiting & (reduced > 1e-7))
+        if not ready.size:
+            return reduced, model.getInfo().objective_function_value
+        entering = ready[np.argsort(-reduced[ready] / np.sqrt(sizes[ready]), kind="stable")[:_BATCH]]
+
+
+def _model(n_rows: int, verbose: bool) -> Any:
+    """maximise c'x subject to A x <= 1 and 0 <= x <= 1, without variables yet."""
     try:
         import highspy
     except ImportError as error:
         raise ImportError('The exact solver needs HiGHS for this problem: pip install "fusewise[exact]"') from error
-    n, n_rows = cliques.shape
     model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    options = {"output_flag": verbose, "parallel": "off", "mip_rel_gap": 0.0, "mip_abs_gap": 0.99}
-    if math.isfinite(clock.limit):
-        options["time_limit"] = clock.left()
-    for name, value in options.items():
+    for name, value in {"output_flag": verbose, "parallel": "off", "mip_rel_gap": 0.0, "mip_abs_gap": 0.99}.items():
         model.setOptionValue(name, value)
     model.changeObjectiveSense(highspy.ObjSense.kMaximize)
-    empty, no_starts = np.zeros(0, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
-    model.addRows(n_rows, np.full(n_rows, -math.inf), np.ones(n_rows), 0, no_starts, empty, np.zeros(0))
-    starts, indices = (part.astype(np.int32) for part in (cliques.indptr[:-1], cliques.indices))
-    model.addCols(n, values, np.zeros(n), np.ones(n), cliques.nnz, starts, indices, cliques.data)
-    if whole:
-        kinds = np.full(n, highspy.HighsVarType.kInteger.value, dtype=np.uint8)
-        model.changeColsIntegrality(n, np.arange(n, dtype=np.int32), kinds)
-    _run_stoppable(model)
+    empty, starts = np.zeros(0, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
+    model.addRows(n_rows, np.full(n_rows, -math.inf), np.ones(n_rows), 0, starts, empty, np.zeros(0))
     return model
 
 
-def _run_stoppable(model: Any) -> None:
-    """Run in a thread of its own: a Python signal handler cannot run while the main thread is inside HiGHS."""
+def _add(model: Any, values: Floats, cliques: csr_array) -> None:
+    """Add variables for some cliques."""
+    n = len(values)
+    starts, indices = (part.astype(np.int32) for part in (cliques.indptr[:-1], cliques.indices))
+    model.addCols(n, values, np.zeros(n), np.ones(n), cliques.nnz, starts, indices, cliques.data)
+
+
+def _run(model: Any, clock: Clock) -> None:
+    """Solve, in a thread of its own: a Python signal handler cannot run while the main thread is inside HiGHS."""
+    if math.isfinite(clock.limit):
+        # HiGHS counts the time of all runs of a model.
+        model.setOptionValue("time_limit", model.getRunTime() + clock.left())
     model.HandleUserInterrupt = True
     model.startSolve()
     try:
