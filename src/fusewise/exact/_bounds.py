@@ -87,14 +87,17 @@ def merge_twins(graph: WeightedGraph, labels: Ints) -> tuple[WeightedGraph, Ints
     Twins go where the one with the heaviest cluster is: that is feasible and never keeps fewer pairs.
     """
     closed = np.packbits(graph.adjacent | np.eye(graph.size, dtype=np.bool_), axis=1)
-    groups = np.unique(closed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    if int(groups.max()) + 1 == graph.size:
+    _, first, groups = np.unique(closed, axis=0, return_index=True, return_inverse=True)
+    groups = groups.reshape(-1)
+    if len(first) == graph.size:
         return graph, labels
-    totals = np.bincount(labels, weights=graph.weights)
-    order = np.argsort(totals[labels], kind="stable")  # the heaviest is written last, and stays
-    carried = np.zeros(int(groups.max()) + 1, dtype=np.int64)
-    carried[groups[order]] = labels[order]
-    return graph.merged(groups), carried
+    weights = np.bincount(groups, weights=graph.weights).astype(np.int64)
+    twins = [np.flatnonzero(groups == group) for group in range(len(first))]
+    members = tuple(np.concatenate([graph.members[v] for v in some]) for some in twins)
+    order = np.argsort(np.bincount(labels, weights=graph.weights)[labels], kind="stable")
+    carried = np.zeros(len(first), dtype=np.int64)
+    carried[groups[order]] = labels[order]  # the heaviest is written last, and stays
+    return WeightedGraph(graph.adjacent[np.ix_(first, first)], weights, members), carried
 
 
 def drop_edges(graph: WeightedGraph, labels: Ints, clock: Clock) -> tuple[WeightedGraph, int]:

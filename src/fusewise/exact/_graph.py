@@ -23,8 +23,8 @@ Ints = NDArray[np.int64]
 # ulps of each of the two forgive that and nothing a user could mean.
 _ULPS = 2.0 * float(np.finfo(np.float64).eps)
 
-#: Random greedy partitions that `search` climbs from, and its rounds for each vertex.
-STARTS, ROUNDS = 4, 3
+#: Random greedy partitions that `search` climbs from, and the most rounds it takes.
+STARTS, ROUNDS = 4, 500
 
 
 def check_data(X: Any, mask: Any = None) -> Floats:
@@ -130,20 +130,6 @@ class WeightedGraph:
         order = np.argsort(labels, kind="stable")
         return [np.asarray(part) for part in np.split(order, np.cumsum(np.bincount(labels))[:-1])]
 
-    def merged(self, groups: Ints) -> WeightedGraph:
-        """Each group of vertices made one: adjacent to what every member of the group is adjacent to."""
-        n_groups = int(groups.max()) + 1
-        indicator = csr_array((np.ones(self.size), (groups, np.arange(self.size))), shape=(n_groups, self.size))
-        counts = indicator @ self.adjacent.astype(np.float64) @ indicator.T.toarray()
-        sizes = np.bincount(groups, minlength=n_groups).astype(np.float64)
-        adjacent = counts == np.outer(sizes, sizes)
-        np.fill_diagonal(adjacent, False)
-        weights = np.bincount(groups, weights=self.weights).astype(np.int64)
-        lists: list[list[Ints]] = [[] for _ in range(n_groups)]
-        for v, g in enumerate(groups):
-            lists[g].append(self.members[v])
-        return WeightedGraph(adjacent, weights, tuple(np.concatenate(part) for part in lists))
-
     def bitsets(self) -> list[int]:
         """Neighbourhoods as Python integers, bit j of entry i set when ij is an edge."""
         packed = np.packbits(self.adjacent, axis=1, bitorder="little")
@@ -242,7 +228,7 @@ def search(graph: WeightedGraph, labels: Ints, clock: Clock) -> Ints:
     rng = np.random.default_rng(0)
     starts = [labels, *(greedy_cliques(graph, rng) for _ in range(STARTS))]
     current = best = max((climb(graph, start) for start in starts), key=graph.kept)
-    for _ in range(ROUNDS * graph.size):
+    for _ in range(min(ROUNDS, 3 * graph.size)):
         if clock.expired():
             break
         moved = current.copy()

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 Result = Mapping[str, npt.NDArray[Any]]
 
+_source = cache(inspect.getsource)  # asked for once for each trial
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -48,11 +50,6 @@ class Trial:
         name = f"{self.function.__module__}.{self.function.__qualname__}"
         identity = [name, dict(self.settings), _source(self.function), fusewise.__version__]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24] + ".npz"
-
-
-@cache
-def _source(function: Callable[..., Any]) -> str:
-    return hashlib.sha256(inspect.getsource(function).encode()).hexdigest()
 
 
 class Outcomes:
