@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import comb, log
 
 import numpy as np
 
@@ -30,7 +31,6 @@ from fusewise.automatic._mixture import FIRST_ROUNDS, Mixture, describe, probabi
 from fusewise.automatic._rows import (
     Rows,
     axes_in,
-    cost_of_choice,
     fit_axes,
     informative_columns,
     parts_of,
@@ -293,7 +293,7 @@ def some_columns(search: TreeSearch, found: Searched) -> Searched:
         return found
     room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, search.most)
     other = search(room, columns=columns)
-    cost = cost_of_choice(len(columns), search.wide.shape[1])
+    cost = log(comb(search.wide.shape[1], len(columns)))
     return other if other.gain - cost > max(found.gain, 0.0) else found
 
 
