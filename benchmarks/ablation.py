@@ -68,7 +68,7 @@ RULES: dict[str, dict[str, Any]] = {
 CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "RANK": ("_search", (4, 5, 6, 7, 8)),
     "LARGEST_RANK": ("_search", (8, 10, 12, 14, 16)),
-    "NEIGHBORS": ("_search", (8, 11, 15, 20, 30)),
+    "NEIGHBORS": ("_cuts", (8, 11, 15, 20, 30)),
     "SMALLEST_SHARE": ("_rows", (0.005, 0.01, 0.015, 0.02, 0.03)),
     "WITHIN_SHARE": ("_cuts", (0.03, 0.05, 0.1, 0.2, 0.3)),
     "PATIENCE": ("_comparison", (4, 6, 8, 12, 16)),

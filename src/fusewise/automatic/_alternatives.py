@@ -194,6 +194,6 @@ def _as_if_chosen(choice: Choice, k: int, sample: InMemory, hints: Hints, *, tol
     found = Searched(Placed(choice.subspace, rows, choice.tree), candidates, k)
     n_clusters = int(choice.partitions[k].max()) + 1 if told else None
     worth = worth_of_rows(shares_of_copies(sample))
-    search = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, None, silent, worth, hints, hints)
+    search = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, silent, worth, hints, hints)
     mixture, clusters = clusters_of(search, found)
     return replace(choice, chosen=k, mixture=mixture, clusters=clusters)

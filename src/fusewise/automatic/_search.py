@@ -49,8 +49,6 @@ from fusewise.support import counted
 RANK, LARGEST_RANK = 6, 12
 #: Numbers of classes up to this one are all compared; of larger ones some.
 EVERY = 12
-#: Neighbours of each row.
-NEIGHBORS = 15
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
 TOL, WIDE_TOL = 1e-6, 1e-4
 
@@ -64,7 +62,7 @@ class TreeSearch:
     wide, sample : rows on one scale, to fit columns to and to find clusters in: the same, or a part of them.
     levels : the blocks of columns that hold the levels of a category.
     smallest, smallest_of_many : rows of the smallest cluster considered, among few clusters and among many.
-    n_clusters, n_neighbors : numbers to use instead of choosing them.
+    n_clusters : the number of clusters, instead of choosing it.
     progress : told of each step.
     worth : different rows of the whole table that a row is worth (see ``criterion``).
     hints, wide_hints : what is known of the rows of `sample` and `wide`.
@@ -79,7 +77,6 @@ class TreeSearch:
     smallest: float
     smallest_of_many: float
     n_clusters: int | None
-    n_neighbors: int | None
     progress: Progress
     worth: float = 1.0
     hints: Hints = NO_HINTS
@@ -151,7 +148,7 @@ class TreeSearch:
         rows = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
         self.progress(f"merge tree of {size}", 0)
-        return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
+        return Placed(subspace, rows, grow(rows))
 
     def __call__(self, rank: int, until: int | None = None, columns: Index | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace, or the classes that they lead to.
@@ -416,11 +413,11 @@ def _pieces(search: TreeSearch, rows: Rows) -> Labels:
         entropy = -np.sum(shares * np.log(np.maximum(shares, 1e-300)))
         return float(total.sum() - entropy - (0.5 * mixture.complexity + group.max()) * np.log(n))
 
-    tree = grow(rows, search.n_neighbors or NEIGHBORS)
+    tree = grow(rows)
     return max(partitions(tree, rows.places, ROWS_EACH * r, None, MOST_COMPONENTS), key=value)
 
 
-#: Tried in this order, each on what the ones before have found; the last only where dimensions are not given.
+#: Tried in this order, each on what the ones before have found.
 PROPOSALS: tuple[Callable[[TreeSearch, Searched], Searched], ...] = (
     more_dimensions,
     independent_columns,
@@ -428,18 +425,13 @@ PROPOSALS: tuple[Callable[[TreeSearch, Searched], Searched], ...] = (
     some_columns,
     many_clusters,
 )
-#: Those that keep the dimensions.
-IN_PLACE = (independent_columns, kmeans)
 
 
-def by_every_proposal(search: TreeSearch, rank: int | None) -> Iterator[Searched]:
-    """The search in the dimensions that are given, or in few; then the same after each of the other proposals."""
+def by_every_proposal(search: TreeSearch) -> Iterator[Searched]:
+    """The search in few dimensions; then the same after each of the other proposals."""
     few = min(max(RANK, (search.n_clusters or 1) - 1), LARGEST_RANK, search.most)
-    if rank is None:
-        found = search(few, until=LARGEST_RANK + 1 if few < min(LARGEST_RANK, search.most) else None)
-    else:
-        found = search(min(rank, search.most))
+    found = search(few, until=LARGEST_RANK + 1 if few < min(LARGEST_RANK, search.most) else None)
     yield found
-    for proposal in PROPOSALS if rank is None else IN_PLACE:
+    for proposal in PROPOSALS:
         found = proposal(search, found)
         yield found
