@@ -75,7 +75,6 @@ CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "NO_VALLEY": ("_valleys", (0.9, 0.93, 0.95, 0.97, 0.99)),
     "TOUCHING": ("_valleys", (0.1, 0.15, 0.2, 0.3, 0.4)),
     "EQUALLY_DENSE": ("_valleys", (1.5, 2.0, 3.0, 4.0, 6.0)),
-    "TOLERATED": ("_valleys", (0.25, 0.5, 1.0, 2.0, 4.0)),
     "SOFT_ROUNDS": ("_clusters", (1, 2, 4, 8, 16)),
     "ENOUGH_GAINED": ("_classes", (0.6, 0.7, 0.8, 0.9, 1.0)),
     "ROWS": ("_classes", (1000, 2000, 3000, 5000, 10000)),

@@ -219,11 +219,6 @@ class Searched:
         """Dimensions searched."""
         return self.placed.subspace.rank
 
-    @property
-    def featureless(self) -> bool:
-        """Whether rows vary less along the axes than about them: other axes would have done as well."""
-        return bool(self.placed.rows.variances.mean() < self.placed.subspace.noises.mean())
-
     def with_better(self, others: Iterable[Candidate], *, replacing: bool = False) -> tuple[Candidate, ...]:
         """The candidates, for each number of groups the one with the larger criterion, or else the other one."""
         table = {each.n_groups: each for each in self.candidates}

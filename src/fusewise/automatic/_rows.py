@@ -1,12 +1,10 @@
 """Rows placed in a subspace; which columns are worth axes of their own, and which rows a gap parts from others.
 
-If rows form clusters, a column in which the clusters differ depends on the other such columns, or has more than one
-hump itself. A column that does neither is noise to a search for clusters, and many of them hide the few others: six
-columns with clusters among two hundred do not stand out by their variance. With n common entries, n r² of two
-independent columns is about chi-squared with one degree of freedom; the largest over all P²/2 pairs is about 4 log P,
-and columns that exceed it are taken to depend on each other. A column has two humps if two Gaussian distributions of
-equal variance have a larger likelihood than one, by more than log n for their two further parameters and log P for the
-choice of the column.
+If rows form clusters, a column in which the clusters differ depends on the other such columns. A column that does not
+is noise to a search for clusters, and many of them hide the few others: six columns with clusters among two hundred do
+not stand out by their variance. With n common entries, n r² of two independent columns is about chi-squared with one
+degree of freedom; the largest over all P²/2 pairs is about 4 log P, and columns that exceed it are taken to depend on
+each other.
 
 Two groups of rows have a gap between them, whatever their shape, if no row of one is among the k nearest neighbours of
 a row of the other. On a line where rows have the same density everywhere, the spacings between them are independent and
@@ -117,7 +115,7 @@ class Rows:
 
 
 def informative_columns(table: InMemory) -> Index | None:
-    """The columns that depend on others or have two humps; None unless they are at least two and at most half of all.
+    """The columns that depend on others; None unless they are at least two and at most half of all.
 
     Nor are they looked for in a sparse, a complex or a very wide table, by pairs of columns; and in a large one only in
     so many rows that products take no time to speak of.
@@ -126,11 +124,7 @@ def informative_columns(table: InMemory) -> Index | None:
         return None
     n, p = table.shape
     rows = table.take(np.arange(0, n, -(-n * p * p // 500_000_000)))
-    informative = _dependence(rows) > 4 * np.log(p)
-    if informative.sum() <= p / 2:
-        rest = np.flatnonzero(~informative)
-        informative[rest] = two_humps(rows.standardised(rest, np.ones(p), np.zeros(p))) > np.log(p)
-    found = np.flatnonzero(informative)
+    found = np.flatnonzero(_dependence(rows) > 4 * np.log(p))
     return found if 2 <= len(found) <= p / 2 else None
 
 
@@ -150,28 +144,6 @@ def _dependence(table: Entries) -> Real:
     products = np.square(centred.T @ centred) / np.maximum(squares * squares.T, np.finfo(float).tiny)
     np.fill_diagonal(products, 0)
     return np.asarray((common * products).max(axis=0))
-
-
-def two_humps(table: Entries, rounds: int = 20) -> Real:
-    """log-likelihood of two Gaussian distributions with one variance over that of one, less log n, for each column."""
-    seen, counts = table.seen, np.maximum(table.column_counts, 1)
-    x = np.where(table.mask, table.values - table.column_means, 0) / np.sqrt(np.maximum(table.column_variances, 1e-300))
-    filled = np.where(table.mask, x, np.nan)
-    gains = np.full(table.shape[1], -np.inf)
-    for share in (0.3, 0.5, 0.7):
-        means = np.nanquantile(filled, [share / 2, (1 + share) / 2], axis=0)
-        shares: Real = np.repeat([[share], [1 - share]], table.shape[1], axis=1)
-        variances = np.full(table.shape[1], 0.5)
-        for _ in range(rounds):
-            away = np.square(x - means[:, None])
-            densities = np.log(shares)[:, None] - 0.5 * (np.log(variances) + away / variances)
-            total = np.logaddexp(*densities)
-            parts = np.exp(densities - total) * seen
-            sizes = parts.sum(axis=1) + 1e-9
-            means, shares = (parts * x).sum(axis=1) / sizes, sizes / sizes.sum(axis=0)
-            variances = np.maximum(np.sum(parts * np.square(x - means[:, None]), axis=(0, 1)) / counts, 1e-3)
-        gains = np.maximum(gains, np.sum(total * seen, axis=0) + 0.5 * counts)
-    return np.asarray(gains - np.log(counts))
 
 
 #: Probability that chance parts the rows of a line, or shows valleys where there are none.

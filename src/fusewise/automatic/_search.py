@@ -210,10 +210,6 @@ class TreeSearch:
         return subspace if self.columns is None else subspace.of_columns(self.columns)
 
 
-#: If no direction stands out from the noise, a table of so many columns is searched in all of them.
-MOST_COLUMNS = 20
-#: Turns in which the groups of k-means are fitted and rows are assigned to them.
-TURNS = 3
 #: Many clusters are looked for among at least this many rows for each; with fewer than the second number of rows in
 #: each group that is found, on average, more rows may show more groups.
 ROWS_PER_CLUSTER, CROWDED = 6, 12
@@ -235,7 +231,7 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
     columns = search.n_columns
     if search.for_classes:
         return found
-    whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, search.most)
+    whole = columns <= min(LARGEST_RANK, search.most)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
     if wanted <= found.rank:
         return found
@@ -269,13 +265,10 @@ def kmeans(search: TreeSearch, found: Searched) -> Searched:
     k, rows = search.n_clusters, found.placed.rows
     if k is None or k == 1 or search.for_classes or search.hints or len(rows.places) <= k:
         return found
-    others: list[Labels] = []
     labels = kmeans_groups(rows.places, k)
-    while len(np.unique(labels)) == k and len(others) <= TURNS:
-        others.append(labels)  # where groups spread differently, k-means is only a start
-        settled = assign(rows, describe(rows, labels, search.worth))
-        labels = settled.log_densities(rows.evidence)[0].argmax(axis=1)
-    return search.with_others(found, others)
+    # where groups spread differently, k-means is only a start
+    settled = assign(rows, describe(rows, labels, search.worth)).log_densities(rows.evidence)[0].argmax(axis=1)
+    return search.with_others(found, [each for each in (labels, settled) if len(np.unique(each)) == k])
 
 
 def some_columns(search: TreeSearch, found: Searched) -> Searched:
