@@ -57,13 +57,9 @@ def criterion(
     The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
     encode. Without it a uniform density, whose likelihood a cut does not change, would be cut by chance.
 
-    Parameters
-    ----------
-    evidence, mixture : the rows, and the components fitted to a partition of them.
-    complete : whether no entry is missing; then the classification likelihood is all that is needed.
-    worth : rows of a table that a row is worth: less than 1 if some are copies of others (``copies.worth_of_rows``),
-        more than 1 if the table is part of a larger one.
-    most_rows : of more rows than that, if entries are missing, so many are looked at, and stand for all.
+    If the table is `complete`, the classification likelihood is all that is needed. `worth` are the rows that a row is
+    worth: less than 1 if some are copies of others (``worth_of_rows``), more than 1 if the table is part of a larger
+    one. If entries are missing in more than `most_rows` rows, so many are looked at, and stand for all.
     """
     n, evidence = evidence.shape[0], evidence.judged
     known = (complete or mixture.n_components == 1) and not isinstance(evidence, LayeredEvidence)
