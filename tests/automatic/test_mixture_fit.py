@@ -156,7 +156,7 @@ def placed(k, hidden, seed, noise=0.15):
     subspace = fit_axes(table, 4)
     evidence = Evidence.of(subspace, table)
     rows = Rows.of(evidence, prior_variances(subspace, evidence))
-    return table, rows, partitions(grow(rows, 10), rows.places, 4.0, None)
+    return table, rows, partitions(grow(rows), rows.places, 4.0, None)
 
 
 def in_full(rows, labels):
