@@ -71,7 +71,7 @@ CONSTANTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "NEIGHBORS": ("_cuts", (8, 11, 15, 20, 30)),
     "SMALLEST_SHARE": ("_rows", (0.005, 0.01, 0.015, 0.02, 0.03)),
     "WITHIN_SHARE": ("_cuts", (0.03, 0.05, 0.1, 0.2, 0.3)),
-    "PATIENCE": ("_comparison", (4, 6, 8, 12, 16)),
+    "PATIENCE": ("_search", (4, 6, 8, 12, 16)),
     "NO_VALLEY": ("_valleys", (0.9, 0.93, 0.95, 0.97, 0.99)),
     "TOUCHING": ("_valleys", (0.1, 0.15, 0.2, 0.3, 0.4)),
     "EQUALLY_DENSE": ("_valleys", (1.5, 2.0, 3.0, 4.0, 6.0)),

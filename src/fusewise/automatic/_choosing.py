@@ -227,7 +227,7 @@ def _hides(searched: SearchedRows, other: SearchedRows) -> bool:
     labels, one = other[2].best.labels, found.best.mixture
     if found.best.n_groups > 1 or not isinstance(one, Mixture) or len(rows) != len(labels):
         return False
-    several = search.comparison(found.placed.rows)([labels])[0]
+    several = search.compared(found.placed.rows, [labels])[0]
     assert isinstance(several.mixture, Mixture)
     evidence = found.placed.rows.evidence
     error = np.sqrt(len(rows)) * np.std(explained(evidence, several.mixture) - explained(evidence, one))

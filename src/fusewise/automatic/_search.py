@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import comb, log
+from typing import NamedTuple
 
 import numpy as np
 
 from fusewise.automatic._classes import ENOUGH_GAINED, by_independent_columns, classes_of, fewest, kmeans_groups
 from fusewise.automatic._columns import LevelEvidence, only_columns
-from fusewise.automatic._comparison import Candidate, Comparison, Placed, Searched, assign, best_of, criterion, foreseen
+from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of, criterion, foreseen
 from fusewise.automatic._cuts import (
     FEWEST,
     MOST_CLUSTERS,
@@ -27,7 +28,15 @@ from fusewise.automatic._cuts import (
 )
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, log_odds
-from fusewise.automatic._mixture import FIRST_ROUNDS, Mixture, describe, probabilities
+from fusewise.automatic._mixture import (
+    FIRST_ROUNDS,
+    ROUNDS,
+    Mixture,
+    PartitionFit,
+    describe,
+    probabilities,
+    threads_of_fits,
+)
 from fusewise.automatic._rows import (
     Rows,
     axes_in,
@@ -38,7 +47,7 @@ from fusewise.automatic._rows import (
 )
 from fusewise.automatic._units import Levels, is_number
 from fusewise.automatic._valleys import in_parts, linked, one_hump, without_valley
-from fusewise.kernels import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real, in_threads
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
 from fusewise.subspace import Subspace
@@ -49,8 +58,17 @@ from fusewise.support import counted
 RANK, LARGEST_RANK = 6, 12
 #: Numbers of classes up to this one are all compared; of larger ones some.
 EVERY = 12
+#: The comparison ends when the criterion has not improved for this many numbers of clusters.
+PATIENCE = 8
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
 TOL, WIDE_TOL = 1e-6, 1e-4
+
+
+class Comparing(NamedTuple):
+    """A partition whose mixture is not fitted in full yet, and its candidate so far."""
+
+    fit: PartitionFit
+    candidate: Candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +178,7 @@ class TreeSearch:
             return self._classes(placed)
         places, told = placed.rows.places, self.n_clusters
         along = partitions(placed.tree, places, self.smallest, told, copies=self.copies, hints=self.hints)
-        return self.result(placed, self.comparison(placed.rows)(along, compare_all=self.told, until=until))
+        return self.result(placed, self.compared(placed.rows, along, compare_all=self.told, until=until))
 
     def result(self, placed: Placed, candidates: Sequence[Candidate]) -> Searched:
         """What is chosen of some candidates: the best, or that with the number of groups that was asked for."""
@@ -177,17 +195,62 @@ class TreeSearch:
         partitions = sorted((labels for labels in partitions if labels.max() > 0), key=lambda labels: int(labels.max()))
         if not partitions:
             return found
-        return self.result(found.placed, found.with_better(self.comparison(found.placed.rows)(partitions)))
+        return self.result(found.placed, found.with_better(self.compared(found.placed.rows, partitions)))
 
-    def comparison(self, rows: Rows) -> Comparison:
-        """Compares partitions of the sample."""
-        return Comparison(
-            rows, self.sample, self.worth, self.hints, self.n_clusters, self.progress, self.categories
-        )  # fmt: skip
+    def compared(
+        self, rows: Rows, partitions: Sequence[Labels], *, compare_all: bool = True, until: int | None = None
+    ) -> tuple[Candidate, ...]:
+        """Compare partitions in order of their number of groups: all, or until the criterion stops improving.
+
+        First by a few rounds of EM, then those that may be the best in full. With `until`, also stop once a partition
+        with that many groups is the best so far.
+        """
+
+        def begun(labels: Labels) -> Comparing:
+            return self._advanced(PartitionFit(rows, labels, self.worth), FIRST_ROUNDS)
+
+        found: list[Comparing] = []
+        most = threads_of_fits(*rows.evidence.shape)
+        for each in in_threads(begun, partitions, most=most):
+            found.append(each)
+            best = best_of([one.candidate for one in found])
+            self.progress("comparing partitions", len(found), len(partitions), objective=-each.candidate.criterion)
+            enough = until is not None and found[best].candidate.n_groups >= until
+            if not compare_all and (enough or len(found) - 1 - best >= PATIENCE):
+                break
+        self._settle(found, most)
+        return tuple(each.candidate for each in found)
+
+    def _settle(self, found: list[Comparing], most: int) -> None:
+        """Fit in full one group, with which others are compared, the best, and all that may still be better."""
+        wanted = {k for k, each in enumerate(found) if each.candidate.n_groups in (1, self.n_clusters)}
+        while True:
+            now = [each.candidate for each in found]
+            best = best_of(now)
+            reaching = {k for k, each in enumerate(found) if now[k].criterion + each.fit.left >= now[best].criterion}
+            # First the best alone: others may then be out of reach.
+            wanted |= reaching if found[best].fit.done else reaching & {best}
+            waiting = [k for k in sorted(wanted) if not found[k].fit.done]
+            if not waiting:
+                return
+            finished = in_threads(lambda k: self._advanced(found[k].fit, ROUNDS), waiting, most=most)
+            for k, each in zip(waiting, finished, strict=True):
+                found[k] = each
+
+    def _advanced(self, fit: PartitionFit, rounds: int) -> Comparing:
+        fit.advance(rounds)
+        evidence, mixture, worth = fit.rows.evidence, fit.mixture, self.worth
+        judged = criterion(evidence, mixture, complete=self.sample.is_complete, worth=worth)
+        if self.categories is not None:
+            judged += worth * self.categories(fit.labels)
+        odds: float | None = 0.0
+        if self.hints:
+            odds = log_odds(mixture.log_densities(evidence)[0], self.hints, worth, self.n_clusters)
+        return Comparing(fit, Candidate(fit.labels, mixture, judged + (odds or 0.0), barred=odds is None))
 
     def criterion_of(self, rows: Rows, partitions: Sequence[Labels]) -> float:
         """The largest criterion of some partitions of the sample."""
-        return max(each.criterion for each in self.comparison(rows)(partitions))
+        return max(each.criterion for each in self.compared(rows, partitions))
 
     def _classes(self, placed: Placed) -> Searched:
         """Compare the latent classes that the partitions along the tree lead to."""
@@ -300,7 +363,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
         return found
     placed = found.placed if found.rank >= room else search.place(room)
-    few = search.comparison(placed.rows)([found.best.labels])[0]
+    few = search.compared(placed.rows, [found.best.labels])[0]
     many = cut_anywhere(search, placed, along_tree=True)
     if many.best.n_groups > MOST_CLUSTERS and many.criterion > few.criterion:
         return many
@@ -382,7 +445,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
         labels[order] = labels.max() + 1 + _pieces(search, some)
     known, order = rows.some(np.flatnonzero(parts >= 0))
     placed = describe(known, labels[order], rounds=FIRST_ROUNDS).log_densities(rows.evidence)[0].argmax(axis=1)
-    candidates = found.with_better(search.comparison(rows)([np.where(labels < 0, placed, labels)]), replacing=True)
+    candidates = found.with_better(search.compared(rows, [np.where(labels < 0, placed, labels)]), replacing=True)
     chosen = [each.n_groups for each in candidates].index(int(labels.max()) + 1)
     return replace(found, candidates=candidates, chosen=chosen)
 
