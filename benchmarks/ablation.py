@@ -6,8 +6,8 @@
 Every table is fitted once as it is and once without each rule; all else stays the same, so differences are paired. A
 column is a collection: the tables of one folder, or one family of simulated tables if no table is given. CPU is the
 processor time with the rule over that without it, over all tables. A rule helps in a collection if the mean ARI there
-is larger by more than 0.002. Rules that need more than 5000 rows (rare), equal rows (copies) or rounded ones (spread
-steps) change nothing in the simulated families, and k-means only proposes where the number is given (``--told-k``).
+is larger by more than 0.002. Rules that need more than 5000 rows (rare) or equal rows (copies) change nothing in the
+simulated families, and k-means only proposes where the number is given (``--told-k``).
 
 Tables have the class in the last column; other columns are numbers or text, and empty cells are missing. A folder may
 have a ``types.json``, {name: {"columns": ["number" | "category" | "ordered", ...]}}, for its tables.
