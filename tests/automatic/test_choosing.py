@@ -183,15 +183,14 @@ class TestSample:
         assert chosen(X, min_size=150)[0].n_clusters == 2
 
 
-@pytest.mark.parametrize("n_columns", [8, 16])
-def test_a_table_without_direction_is_looked_at_whole(n_columns):
+def test_a_table_without_direction_is_looked_at_whole():
     """Columns made uncorrelated and equal: any six directions are as good as any other six."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(8), 50)
-    X = hadamard(n_columns)[y] + 0.3 * rng.standard_normal((len(y), n_columns))
+    X = hadamard(8)[y] + 0.3 * rng.standard_normal((len(y), 8))
     X = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T))).T
     found = choose(as_entries(X))
-    assert found.subspace.rank == n_columns
+    assert found.subspace.rank == 8
     assert adjusted_rand_score(y, found.classify(as_entries(X)).labels) > 0.95
 
 

@@ -22,7 +22,7 @@ def placed(X):
     subspace = fit_axes(table, X.shape[1])
     evidence = Evidence.of(subspace, table)
     rows = Rows.of(evidence, prior_variances(subspace, evidence))
-    return rows, grow(rows, 10)
+    return rows, grow(rows)
 
 
 def test_the_score_of_a_branch_is_the_largest_likelihood_of_one_group(rng):

@@ -136,14 +136,8 @@ def test_hints_on_some_rows_and_on_repeated_ones():
     assert not hints.among(np.empty(0, np.intp))
 
 
-def test_hints_on_some_rows():
+def test_a_sample_has_rows_of_each_block():
     hints = hints_of([[3, 7, 9], [2, 4], [6]], [(0, 1), (1, 2)])
-    some = hints.among(np.array([1, 2, 6, 7]))
-    assert some.rows.tolist() == [3, 1, 2]
-    assert some.block.tolist() == [0, 1, 2]
-    assert some.conflicts.tolist() == [[0, 1], [1, 2]]
-    assert hints.among(np.array([7, 9])).conflicts.shape == (0, 2)
-    assert not hints.among(np.array([0, 1]))
     for seed in range(5):
         sample = hints.sample(3, np.random.default_rng(seed))
         assert (np.diff(sample) > 0).all()

@@ -6,6 +6,7 @@ from scipy import integrate, optimize, stats
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic._choosing import choose
+from fusewise.automatic._classes import joining_losses
 from fusewise.automatic._columns import PSEUDO_ENTRIES, ColumnMixture, fit_columns, level_shares
 from fusewise.automatic._mixture import TAIL
 from fusewise.automatic._units import LevelBlock
@@ -201,6 +202,18 @@ def test_the_order_helps_where_rows_are_few():
             labels = choose(table, levels=levels, n_clusters=3).classify(table).labels
             found.append(adjusted_rand_score(classes, labels))
     assert np.mean(scores[True]) > np.mean(scores[False])
+
+
+def test_joining_loses_the_divergence_of_levels_and_the_variance_of_numbers():
+    found, three, two = mixture(np.random.default_rng(5))
+    seen = np.array([0.9, 0.5, 0.5, 0.5, 0.8, 0.8])
+    pi, m, s = found.shares, found.means[:, 0], found.variances[:, 0]
+    loss = -np.sum(pi * np.log(1 / pi))  # the union has share one
+    for q, part in ((three, 0.5), (two, 0.8)):
+        loss += part * np.sum(pi[:, None] * q * np.log(q / (pi @ q)))
+    union = pi @ s + pi @ np.square(m - pi @ m)
+    loss += 0.9 * 0.5 * (np.log(union) - pi @ np.log(s))
+    assert joining_losses(found, seen)[0, 1] == pytest.approx(loss)
 
 
 def test_few_rows_of_many_columns_some_of_them_noise():

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from fusewise.automatic._comparison import Comparison, best_of, criterion
+from fusewise.automatic._comparison import best_of, criterion
 from fusewise.automatic._cuts import grow, partitions
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import TAIL, fit_groups, soften
 from fusewise.automatic._rows import Rows, fit_axes, prior_variances
+from fusewise.automatic._search import TreeSearch
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import as_entries
+from fusewise.progress import silent
 from fusewise.subspace import Subspace
 
 PAIR = np.array([[1.0, 0.5], [0.5, 0.8]]), np.array([[2.0, -0.9], [-0.9, 1.5]])
@@ -156,7 +158,7 @@ def placed(k, hidden, seed, noise=0.15):
     subspace = fit_axes(table, 4)
     evidence = Evidence.of(subspace, table)
     rows = Rows.of(evidence, prior_variances(subspace, evidence))
-    return table, rows, partitions(grow(rows, 10), rows.places, 4.0, None)
+    return table, rows, partitions(grow(rows), rows.places, 4.0, None)
 
 
 def in_full(rows, labels):
@@ -172,7 +174,7 @@ def in_full(rows, labels):
 @pytest.mark.parametrize("hidden", [0.0, 0.3])
 def test_the_best_of_all_is_found_and_fitted_in_full(seed, hidden):
     table, rows, candidates = placed(5, hidden, seed, noise=0.3)
-    compared = Comparison(rows, table)(candidates)
+    compared = TreeSearch(table, table, (), 1.0, 1.0, None, silent).compared(rows, candidates)
     best = best_of(compared)
     mixtures = [in_full(rows, labels) for labels in candidates]
     criteria = [criterion(rows.evidence, mixture, complete=hidden == 0) for mixture in mixtures]

@@ -6,13 +6,12 @@ from scipy.integrate import quad
 from scipy.stats import gamma
 from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import GaussianMixture
 
 from fusewise import FusionClustering
 from fusewise.automatic import _rows as module
 from fusewise.automatic._choosing import choose
 from fusewise.automatic._evidence import Evidence
-from fusewise.automatic._rows import Rows, fit_axes, informative_columns, parts_of, two_humps
+from fusewise.automatic._rows import Rows, fit_axes, informative_columns, parts_of
 from fusewise.observations import as_entries
 
 
@@ -41,19 +40,6 @@ def test_noise_and_tables_whose_columns_all_depend_on_each_other():
     assert informative_columns(as_entries(rng.normal(size=(400, 60)))) is None
     assert informative_columns(as_entries(rng.normal(size=(400, 3)) @ rng.normal(size=(3, 60)))) is None
     assert FusionClustering(random_state=0).fit(rng.normal(size=(400, 60))).n_clusters_ == 1
-
-
-def test_two_humps_beside_scikit_learn():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=300), rng.normal(size=300) + 4 * (rng.random(300) < 0.4)])
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    for column, gain in zip(X.T, two_humps(as_entries(X), rounds=300), strict=True):
-        fits = [
-            GaussianMixture(k, covariance_type="tied", n_init=5, tol=1e-9, max_iter=1000, random_state=0, reg_covar=0)
-            for k in (1, 2)
-        ]
-        one, two = (300 * fit.fit(column[:, None]).score(column[:, None]) for fit in fits)
-        assert gain == pytest.approx(two - one - np.log(300), abs=0.3)
 
 
 def placed(X):

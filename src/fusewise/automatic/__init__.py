@@ -1,6 +1,6 @@
 """The default method: a merge tree in a subspace, and the partition that best explains the observed entries."""
 
-from fusewise.automatic._alternatives import Alternative, Cut, best_cut, nearly_as_good
+from fusewise.automatic._alternatives import Alternative, Cut, Stability, best_cut, nearly_as_good
 from fusewise.automatic._choice import OUTLIER_LEVEL, Choice, Classified, Classifier, outlier_confidence
 from fusewise.automatic._choosing import choose
 from fusewise.automatic._clusters import AxisMixture, Clusters
@@ -8,21 +8,10 @@ from fusewise.automatic._columns import ColumnMixture
 from fusewise.automatic._evidence import Evidence, LayeredEvidence
 from fusewise.automatic._hints import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.automatic._mixture import Mixture
-from fusewise.automatic._stability import (
-    MOST_HIDDEN,
-    MOST_ROWS,
-    Refit,
-    Stability,
-    hide_more,
-    row_draws,
-    summarise,
-)
 from fusewise.automatic._tree import MergeTree, join_heights, successors
 from fusewise.automatic._units import LevelBlock, Powers, Units
 
 __all__ = [
-    "MOST_HIDDEN",
-    "MOST_ROWS",
     "NO_HINTS",
     "OUTLIER_LEVEL",
     "UNSATISFIED",
@@ -41,17 +30,13 @@ __all__ = [
     "MergeTree",
     "Mixture",
     "Powers",
-    "Refit",
     "Stability",
     "Units",
     "best_cut",
     "choose",
-    "hide_more",
     "join_heights",
     "nearly_as_good",
     "outlier_confidence",
     "place",
-    "row_draws",
     "successors",
-    "summarise",
 ]

@@ -1,4 +1,4 @@
-"""Other numbers of clusters that were compared, and how much worse they are.
+"""How sure a result is: its stability, and other numbers of clusters that were compared.
 
 The criterion is a sum over rows, less a penalty. The difference of two candidates has the standard error
 
@@ -27,7 +27,7 @@ from fusewise.automatic._search import TreeSearch
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory, Table
 from fusewise.progress import silent
-from fusewise.support import Number, PositionArray, Record, counted, readable
+from fusewise.support import Number, NumberArray, PositionArray, Record, Rule, counted, readable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +67,70 @@ class Alternative(Record):
         sizes = ", ".join(f"{n:,}" for n in self.sizes)
         number = counted(self.n_clusters, "cluster")
         return f"Alternative({number} of {sizes} rows: {how} ± {readable(self.error)}, {abs(self.per_row):.2g} per row)"
+
+
+#: Mean Jaccard similarity from which a cluster is called so (Hennig, 2008; documentation of ``fpc::clusterboot``).
+GRADES = ((0.85, "highly stable"), (0.75, "stable"), (0.6, "doubtful"), (0.0, "not stable"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability(Record):
+    """How stable the clusters of a model are.
+
+    Attributes
+    ----------
+    clusters : K, the mean over the draws of the largest Jaccard similarity ``|A ∩ B| / |A ∪ B|`` of a cluster A,
+        reduced to the rows drawn, with a cluster B of the new fit. From 0.85 a cluster is highly stable, from 0.75
+        stable; below 0.6 it should not be trusted.
+    rows : N, the share of the draws in which a row was in the cluster most similar to its own, or for an outlier, in
+        none. NaN for rows that were never drawn.
+    confidence : N, the mean over the draws of the probability that the new fit gives to a row's own cluster (for an
+        outlier, 1 where it is one again). It knows the uncertainty of the clusters themselves, which the model's own
+        probabilities take for granted. NaN for rows that were never drawn.
+    n_clusters : how often each number of clusters was found, the most frequent first.
+    n_draws : number of draws.
+    hidden : share of the observed entries that was hidden in each draw.
+    """
+
+    clusters: Real
+    rows: Real
+    confidence: Real
+    n_clusters: dict[int, int]
+    n_draws: int
+    hidden: float
+
+    _rules: ClassVar = {
+        "clusters": NumberArray("K", finite=False),
+        "rows": NumberArray("N", finite=False),
+        "confidence": NumberArray("N", finite=False),
+        "n_clusters": Rule(),
+        "n_draws": Number(low=1, whole=True),
+        "hidden": Number(low=0),
+    }
+
+    @property
+    def grades(self) -> list[str]:
+        """Each cluster in words."""
+        return [grade(float(value)) for value in self.clusters]
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{k} in {often}" for k, often in self.n_clusters.items())
+        lines = [f"Stability over {counted(self.n_draws, 'draw')} (clusters found: {numbers})"]
+        each = zip(self.clusters, self.grades, strict=True)
+        return "\n".join([*lines, *(f"  cluster {k}: {value:.2f}, {word}" for k, (value, word) in enumerate(each))])
+
+    def _repr_html_(self) -> str:
+        each = enumerate(zip(self.clusters, self.grades, strict=True))
+        lines = "".join(f"<tr><td>{k}</td><td>{value:.2f}</td><td>{word}</td></tr>" for k, (value, word) in each)
+        head = "<tr><th>cluster</th><th>stability</th><th></th></tr>"
+        return f"<p>{repr(self).splitlines()[0]}</p><table><thead>{head}</thead><tbody>{lines}</tbody></table>"
+
+
+def grade(similarity: float) -> str:
+    """A mean Jaccard similarity in words."""
+    if np.isnan(similarity):
+        return "never drawn"
+    return next(word for least, word in GRADES if similarity >= least)
 
 
 @dataclass(frozen=True)
@@ -130,6 +194,6 @@ def _as_if_chosen(choice: Choice, k: int, sample: InMemory, hints: Hints, *, tol
     found = Searched(Placed(choice.subspace, rows, choice.tree), candidates, k)
     n_clusters = int(choice.partitions[k].max()) + 1 if told else None
     worth = worth_of_rows(shares_of_copies(sample))
-    search = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, None, silent, worth, hints, hints)
+    search = TreeSearch(sample, sample, (), 1.0, 1.0, n_clusters, silent, worth, hints, hints)
     mixture, clusters = clusters_of(search, found)
     return replace(choice, chosen=k, mixture=mixture, clusters=clusters)

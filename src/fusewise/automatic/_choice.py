@@ -319,11 +319,7 @@ class Choice(Record):
     def drawn(self, table: Table, scale: Real, seed: int) -> Values:
         """Rows drawn given their entries, in the units of the table: first the parameters, then the rows.
 
-        Parameters
-        ----------
-        table : the rows.
-        scale : P, by which deviations from what is expected in a cluster are multiplied.
-        seed : of the random numbers.
+        Deviations from what is expected in a cluster are multiplied by `scale` (P).
         """
         found, columns = np.empty(table.shape, self.units.middle.dtype), self.units.columns
         clusters = self.clusters.redrawn(self.evidence, np.random.default_rng(seed))

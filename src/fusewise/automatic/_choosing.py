@@ -63,8 +63,6 @@ def choose(
     *,
     levels: Levels = (),
     n_clusters: int | None = None,
-    rank: int | None = None,
-    n_neighbors: int | None = None,
     min_size: float | None = None,
     seed: int = 0,
     worth: float = 1.0,
@@ -78,7 +76,7 @@ def choose(
     ----------
     table : rows without observed entries are skipped.
     levels : the blocks of columns that hold the levels of a category, 1 or 0.
-    n_clusters, rank, n_neighbors : numbers to use instead of choosing them.
+    n_clusters : the number of clusters, instead of choosing it.
     min_size : smallest cluster considered; None: 1.5% of the rows, at least 3.
     seed, progress : seed of the sample; called at each step.
     worth : rows that a row is worth when partitions are compared, if the table is part of a larger one.
@@ -89,9 +87,9 @@ def choose(
     units, blocks = units_of(table, levels, first, weights)
     task = SampledSearch(
         table=table, units=units, levels=blocks, hints=hints, min_size=min_size, seed=seed, n_clusters=n_clusters,
-        n_neighbors=n_neighbors, worth=worth, progress=progress, first=first,
+        worth=worth, progress=progress, first=first,
     )  # fmt: skip
-    task, (rows, search, found), stopped = _latest(_stages(task, rank))
+    task, (rows, search, found), stopped = _latest(_stages(task))
     mixture, clusters = clusters_of(search, found)
     clusters, limits = task.with_rare(clusters, len(rows), unsettled=found.unsettled)
     allowed = [each for each in found.candidates if not each.barred]
@@ -118,13 +116,13 @@ def _latest(stages: Iterator[Stage]) -> tuple[SampledSearch, SearchedRows, bool]
     return *latest, False
 
 
-def _stages(task: SampledSearch, rank: int | None) -> Iterator[Stage]:
+def _stages(task: SampledSearch) -> Iterator[Stage]:
     """What is known after each step of the search: each result takes the place of the one before it.
 
     A table is searched as it is; and once more with its columns made symmetric, if that may explain what was found.
     """
     found = None
-    for found in _in_sample(task, rank):
+    for found in _in_sample(task):
         yield task, found
     assert found is not None
     rows, search, searched = found
@@ -136,7 +134,7 @@ def _stages(task: SampledSearch, rank: int | None) -> Iterator[Stage]:
     if powers is None:
         return
     symmetric = replace(task, units=replace(task.units, powers=powers))
-    other = _settled(symmetric, last(_in_sample(symmetric, rank)))
+    other = _settled(symmetric, last(_in_sample(symmetric)))
     gain = other[2].criterion + _worth_of(powers, exact, search) - plain[2].criterion
     if isinstance(bounded, BoundedEntries):
         gain += _of_intervals(symmetric, other) - _of_intervals(task, plain)
@@ -144,19 +142,19 @@ def _stages(task: SampledSearch, rank: int | None) -> Iterator[Stage]:
         yield symmetric, other
 
 
-def _in_sample(task: SampledSearch, rank: int | None) -> Iterator[SearchedRows]:
+def _in_sample(task: SampledSearch) -> Iterator[SearchedRows]:
     """Search a sample; with categories beside numbers, the numbers alone, and latent classes if these explain more."""
     rows, search = task.of()
     some = search.among_numbers()
     if some is None:
-        yield from ((rows, search, found) for found in by_every_proposal(search, rank))
+        yield from ((rows, search, found) for found in by_every_proposal(search))
         return
     which, numbers = some
     found = None
-    for found in by_every_proposal(numbers, rank):
+    for found in by_every_proposal(numbers):
         yield rows[which], numbers, found
     assert found is not None
-    classes = last(by_every_proposal(search, rank))
+    classes = last(by_every_proposal(search))
     if _explain_more(classes, numbers, found):
         yield rows, search, classes
 
@@ -229,7 +227,7 @@ def _hides(searched: SearchedRows, other: SearchedRows) -> bool:
     labels, one = other[2].best.labels, found.best.mixture
     if found.best.n_groups > 1 or not isinstance(one, Mixture) or len(rows) != len(labels):
         return False
-    several = search.comparison(found.placed.rows)([labels])[0]
+    several = search.compared(found.placed.rows, [labels])[0]
     assert isinstance(several.mixture, Mixture)
     evidence = found.placed.rows.evidence
     error = np.sqrt(len(rows)) * np.std(explained(evidence, several.mixture) - explained(evidence, one))

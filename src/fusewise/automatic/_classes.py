@@ -1,7 +1,7 @@
 """Latent classes of a table with categories: a mixture with independent columns for each number of classes.
 
 EM finds the nearest optimum of many, so the start matters. Each number of classes has three starts: the partition along
-the merge tree, the groups of k-means, and the classes found for one more, the two joined that share most rows. Joining
+the merge tree, the groups of k-means, and the classes found for one more, the two joined that differ least. Joining
 goes from many classes to few, so that a class that is found once is kept as long as it is worth its parameters.
 """
 
@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.automatic._columns import ColumnData, ColumnMixture, fit_columns
 from fusewise.automatic._hints import NO_HINTS, Hints, held
 from fusewise.automatic._mixture import enough_gain, probabilities
-from fusewise.automatic._units import Levels
+from fusewise.automatic._units import Levels, is_number
 from fusewise.kernels import Labels, Real
 from fusewise.observations import InMemory
 
@@ -154,12 +154,43 @@ def _posterior(rows: ColumnData, classes: ColumnMixture, away: Away = 0.0) -> Re
 
 
 def _joined(classes: ColumnMixture, rows: ColumnData) -> Real:
-    """The posterior with the two classes joined that share most of the rows of the smaller one."""
+    """The posterior with the two classes joined whose union loses least of the expected log-likelihood."""
     posterior = _posterior(rows, classes)
-    sizes = posterior.sum(axis=0)
-    shared = posterior.T @ posterior / np.minimum.outer(sizes, sizes)
-    np.fill_diagonal(shared, -1)
-    one, other = np.unravel_index(int(shared.argmax()), shared.shape)
+    seen = rows.real.column_counts / rows.shape[0]
+    loss = joining_losses(classes, seen if rows.real.weights is None else rows.real.weights * seen)
+    one, other = np.unravel_index(int(loss.argmin()), loss.shape)
     joined = np.delete(posterior, other, axis=1)
     joined[:, one - (one > other)] += posterior[:, other]
     return joined
+
+
+def joining_losses(classes: ColumnMixture, seen: Real) -> Real:
+    """Expected log-likelihood per row that is lost if classes k and l are described as one, K x K; inf if k = l.
+
+    With H the entropy of a column in a class, which is -sum q log q for a category and log(s)/2 for a number:
+
+        (pi_k + pi_l) H(union) - pi_k H(k) - pi_l H(l),    the same for the shares, and the sum over columns,
+
+    each weighted by the fraction of rows in which it is `seen`.
+    """
+    shares, numeric = classes.shares, is_number(classes.means.shape[1], classes.levels)
+    units = np.ones(len(numeric))
+    for start, stop, *_ in classes.levels:
+        units[start:stop] = classes.means[0, start:stop].sum()
+    means, variances = classes.means / units, classes.variances
+
+    def described(weight: Real, mean: Real, variance: Real) -> Real:
+        entropy = np.where(numeric, 0.5 * np.log(variance), -mean * np.log(np.where(numeric, 1, mean)))
+        return np.asarray(weight * (entropy @ seen - np.log(weight)))
+
+    alone = described(shares, means, variances)
+    losses = np.full((len(shares), len(shares)), np.inf)
+    for k in range(len(shares) - 1):
+        others = slice(k + 1, None)
+        weight = shares[k] + shares[others]
+        part = (shares[k] / weight)[:, None]
+        middle = part * means[k] + (1 - part) * means[others]
+        spread = part * variances[k] + (1 - part) * variances[others]
+        spread = spread + part * (1 - part) * np.square(means[k] - means[others])
+        losses[k, others] = described(weight, middle, spread) - alone[k] - alone[others]
+    return losses

@@ -1,4 +1,4 @@
-"""Partitions of the rows compared: the mixtures that describe them, their criteria, and the best.
+"""What partitions of the rows are compared by: the mixtures that describe them, and their criteria.
 
 The integrated classification likelihood (ICL) of a mixture is its likelihood less the entropy of the labels, so that
 overlapping components are not worth their parameters. With missing values, much of that entropy is not due to overlap:
@@ -9,34 +9,28 @@ entropy of the label given all coordinates is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from fusewise.automatic._clusters import SOFT_ROUNDS
 from fusewise.automatic._columns import ColumnMixture, LevelEvidence
 from fusewise.automatic._evidence import Evidence, LayeredEvidence, regular
-from fusewise.automatic._hints import NO_HINTS, Hints, held, log_odds
+from fusewise.automatic._hints import NO_HINTS, Hints, held
 from fusewise.automatic._mixture import (
-    FIRST_ROUNDS,
-    ROUNDS,
     TAIL,
     Mixture,
-    PartitionFit,
     enough_gain,
     fit_groups,
     probabilities,
     soften,
-    threads_of_fits,
 )
 from fusewise.automatic._rows import Rows
 from fusewise.automatic._tree import MergeTree
-from fusewise.kernels import Index, Labels, Real, in_threads
-from fusewise.observations import InMemory
-from fusewise.progress import Progress, silent
+from fusewise.kernels import Index, Labels, Real
 from fusewise.subspace import Subspace
 
 #: The entropy is averaged over this many draws of each row's coordinates, or fewer if there are many rows: a few
@@ -57,13 +51,9 @@ def criterion(
     The last term is the cost of the cuts: each is chosen among the N - 1 joins of the tree, which takes log N nats to
     encode. Without it a uniform density, whose likelihood a cut does not change, would be cut by chance.
 
-    Parameters
-    ----------
-    evidence, mixture : the rows, and the components fitted to a partition of them.
-    complete : whether no entry is missing; then the classification likelihood is all that is needed.
-    worth : rows of a table that a row is worth: less than 1 if some are copies of others (``copies.worth_of_rows``),
-        more than 1 if the table is part of a larger one.
-    most_rows : of more rows than that, if entries are missing, so many are looked at, and stand for all.
+    If the table is `complete`, the classification likelihood is all that is needed. `worth` are the rows that a row is
+    worth: less than 1 if some are copies of others (``worth_of_rows``), more than 1 if the table is part of a larger
+    one. If entries are missing in more than `most_rows` rows, so many are looked at, and stand for all.
     """
     n, evidence = evidence.shape[0], evidence.judged
     known = (complete or mixture.n_components == 1) and not isinstance(evidence, LayeredEvidence)
@@ -154,12 +144,6 @@ def _entropies(densities: Real, posterior: Real, total: Real) -> Real:
     return np.asarray(np.einsum("ik,ik->i", posterior, total[:, None] - densities))
 
 
-T = TypeVar("T")
-
-#: The comparison ends when the criterion has not improved for this many numbers of clusters.
-PATIENCE = 8
-
-
 class Placed(NamedTuple):
     """Rows placed in a subspace, and their merge tree."""
 
@@ -219,11 +203,6 @@ class Searched:
         """Dimensions searched."""
         return self.placed.subspace.rank
 
-    @property
-    def featureless(self) -> bool:
-        """Whether rows vary less along the axes than about them: other axes would have done as well."""
-        return bool(self.placed.rows.variances.mean() < self.placed.subspace.noises.mean())
-
     def with_better(self, others: Iterable[Candidate], *, replacing: bool = False) -> tuple[Candidate, ...]:
         """The candidates, for each number of groups the one with the larger criterion, or else the other one."""
         table = {each.n_groups: each for each in self.candidates}
@@ -238,87 +217,6 @@ def best_of(candidates: Sequence[Candidate]) -> int:
     """The position of the candidate with the largest criterion that breaks no hint."""
     allowed = [k for k, each in enumerate(candidates) if not each.barred]
     return max(allowed, key=lambda k: candidates[k].criterion, default=0)
-
-
-class Comparing(NamedTuple):
-    """A partition whose mixture is not fitted in full yet, and its candidate so far."""
-
-    fit: PartitionFit
-    candidate: Candidate
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Compares partitions of a table: first by a few rounds of EM, then those that may be the best in full.
-
-    Attributes
-    ----------
-    rows, table : the rows in a subspace, and as a table.
-    worth : that of ``criterion``.
-    hints : their likelihood given the mixture counts as well.
-    n_clusters : the number of clusters that hints must leave, and the last partition has; None if it is to be chosen.
-    progress : told of each partition.
-    categories : what categories beside the numbers of the table say about a partition.
-    """
-
-    rows: Rows
-    table: InMemory
-    worth: float = 1.0
-    hints: Hints = NO_HINTS
-    n_clusters: int | None = None
-    progress: Progress = silent
-    categories: LevelEvidence | None = None
-
-    def __call__(
-        self, partitions: Sequence[Labels], *, compare_all: bool = True, until: int | None = None
-    ) -> tuple[Candidate, ...]:
-        """Compare partitions in order of their number of groups: all, or until the criterion stops improving.
-
-        With `until`, also stop once a partition with that many groups is the best so far.
-        """
-        found: list[Comparing] = []
-        for each in self._in_threads(self._begun, partitions):
-            found.append(each)
-            best = best_of([one.candidate for one in found])
-            self.progress("comparing partitions", len(found), len(partitions), objective=-each.candidate.criterion)
-            enough = until is not None and found[best].candidate.n_groups >= until
-            if not compare_all and (enough or len(found) - 1 - best >= PATIENCE):
-                break
-        self._settle(found)
-        return tuple(each.candidate for each in found)
-
-    def _settle(self, found: list[Comparing]) -> None:
-        """Fit in full one group, with which others are compared, the best, and all that may still be better."""
-        wanted = {k for k, each in enumerate(found) if each.candidate.n_groups in (1, self.n_clusters)}
-        while True:
-            now = [each.candidate for each in found]
-            best = best_of(now)
-            reaching = {k for k, each in enumerate(found) if now[k].criterion + each.fit.left >= now[best].criterion}
-            # First the best alone: others may then be out of reach.
-            wanted |= reaching if found[best].fit.done else reaching & {best}
-            waiting = [k for k in sorted(wanted) if not found[k].fit.done]
-            if not waiting:
-                return
-            finished = self._in_threads(lambda k: self._advanced(found[k].fit, ROUNDS), waiting)
-            for k, each in zip(waiting, finished, strict=True):
-                found[k] = each
-
-    def _begun(self, labels: Labels) -> Comparing:
-        return self._advanced(PartitionFit(self.rows, labels, self.worth), FIRST_ROUNDS)
-
-    def _advanced(self, fit: PartitionFit, rounds: int) -> Comparing:
-        fit.advance(rounds)
-        evidence, mixture, worth = self.rows.evidence, fit.mixture, self.worth
-        judged = criterion(evidence, mixture, complete=self.table.is_complete, worth=worth)
-        if self.categories is not None:
-            judged += worth * self.categories(fit.labels)
-        odds: float | None = 0.0
-        if self.hints:
-            odds = log_odds(mixture.log_densities(evidence)[0], self.hints, worth, self.n_clusters)
-        return Comparing(fit, Candidate(fit.labels, mixture, judged + (odds or 0.0), barred=odds is None))
-
-    def _in_threads(self, work: Callable[[T], Comparing], items: Sequence[T]) -> Iterator[Comparing]:
-        return in_threads(work, items, most=threads_of_fits(*self.rows.evidence.shape))
 
 
 def assign(

@@ -33,6 +33,8 @@ from fusewise.kernels import Index, Labels, Mask, Real, compiled, in_ranges
 from fusewise.observations import Quadratics, group_means
 from fusewise.pairs import nearest_expected
 
+#: Neighbours of each row.
+NEIGHBORS = 15
 #: Largest number of clusters considered, limited to one for every four rows.
 MOST_CLUSTERS = 25
 #: With hints, partitions into so many groups more are compared: hints may join some of them.
@@ -45,11 +47,11 @@ FEWEST_DIFFERENT, MANY_COPIES = 3.0, 0.1
 WITHIN_SHARE = 0.1
 
 
-def grow(rows: Rows, n_neighbors: int) -> MergeTree:
+def grow(rows: Rows) -> MergeTree:
     """Merge tree on the graph of nearest neighbours; rows far from all others have less weight (Student-t weights)."""
     evidence = rows.evidence
     n, r = evidence.shape
-    pairs = nearest_expected(rows.places, rows.covariances, min(n_neighbors, n - 1))
+    pairs = nearest_expected(rows.places, rows.covariances, min(NEIGHBORS, n - 1))
     marginal = evidence.together.marginal(WITHIN_SHARE * rows.variances.mean() * np.eye(r)[None])
     scale = marginal.undone[0, 0, 0]  # coordinates in units of the spread
     gram = scale**2 * (np.eye(r) - marginal.inverse.transpose(2, 0, 1))

@@ -37,7 +37,7 @@ from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import log_tails, probabilities
 from fusewise.automatic._nearby import MANY, near_components
 from fusewise.automatic._rows import Rows, fit_axes
-from fusewise.automatic._search import LARGEST_RANK, NEIGHBORS, WIDE_TOL
+from fusewise.automatic._search import LARGEST_RANK, WIDE_TOL
 from fusewise.automatic._units import Units
 from fusewise.kernels import Floats, Index, Labels, Mask, Real, splitmix64
 from fusewise.observations import Entries, InMemory
@@ -201,7 +201,7 @@ class RareSearch:
         evidence = Evidence.of(subspace, moved)
         placed = Rows(evidence, places + center, covariances, subspace.variances)
         common = within(parts, subspace)
-        tree = grow(placed, NEIGHBORS)
+        tree = grow(placed)
         shape = branches(tree, tree.sizes >= FEWEST)
         scores = Scores(tree, placed, shape, common)
         price = (evidence.shape[1] / 2 + 2) * np.log(self.n_rows)

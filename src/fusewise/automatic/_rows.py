@@ -1,23 +1,14 @@
-"""The axes along which the columns of a table vary, once they are on a common scale.
+"""Rows placed in a subspace; which columns are worth axes of their own, and which rows a gap parts from others.
 
-Rows placed in a subspace.
+If rows form clusters, a column in which the clusters differ depends on the other such columns. A column that does not
+is noise to a search for clusters, and many of them hide the few others: six columns with clusters among two hundred do
+not stand out by their variance. With n common entries, n r² of two independent columns is about chi-squared with one
+degree of freedom; the largest over all P²/2 pairs is about 4 log P, and columns that exceed it are taken to depend on
+each other.
 
-Columns of a wide table that can say something about clusters, and axes in them alone.
-
-If rows form clusters, a column in which the clusters differ depends on the other such columns, or has more than one
-hump itself. A column that does neither is noise to a search for clusters, and many of them hide the few others: six
-columns with clusters among two hundred do not stand out by their variance.
-
-With n common entries, n r² of two independent columns is about chi-squared with one degree of freedom; the largest over
-all P²/2 pairs is about 4 log P, and columns that exceed it are taken to depend on each other. A column has two humps if
-two Gaussian distributions of equal variance have a larger likelihood than one, by more than log n for their two
-further parameters and log P for the choice of the column.
-
-Groups of rows with a gap between them, whatever their shape.
-
-Two groups have a gap between them if no row of one is among the k nearest neighbours of a row of the other. On a line
-where rows have the same density everywhere, the spacings between them are independent and exponential, and a given
-spacing is such a gap if it exceeds the sum of the k spacings on either side:
+Two groups of rows have a gap between them, whatever their shape, if no row of one is among the k nearest neighbours of
+a row of the other. On a line where rows have the same density everywhere, the spacings between them are independent and
+exponential, and a given spacing is such a gap if it exceeds the sum of the k spacings on either side:
 
     P_k = 2 sum_{j<k} C(k - 1 + j, j) 3^-(k + j) 2^-(k - j)
 
@@ -36,10 +27,10 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
-from scipy.special import comb, gammaln
+from scipy.special import comb
 
 from fusewise.automatic._evidence import Evidence
-from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import Entries, InMemory, blur, group_means
 from fusewise.progress import Progress, silent
 from fusewise.subspace import Subspace, fit_subspace
@@ -124,7 +115,7 @@ class Rows:
 
 
 def informative_columns(table: InMemory) -> Index | None:
-    """The columns that depend on others or have two humps; None unless they are at least two and at most half of all.
+    """The columns that depend on others; None unless they are at least two and at most half of all.
 
     Nor are they looked for in a sparse, a complex or a very wide table, by pairs of columns; and in a large one only in
     so many rows that products take no time to speak of.
@@ -133,29 +124,14 @@ def informative_columns(table: InMemory) -> Index | None:
         return None
     n, p = table.shape
     rows = table.take(np.arange(0, n, -(-n * p * p // 500_000_000)))
-    informative = _dependence(rows) > 4 * np.log(p)
-    if informative.sum() <= p / 2:
-        rest = np.flatnonzero(~informative)
-        informative[rest] = two_humps(rows.standardised(rest, np.ones(p), np.zeros(p))) > np.log(p)
-    found = np.flatnonzero(informative)
+    found = np.flatnonzero(_dependence(rows) > 4 * np.log(p))
     return found if 2 <= len(found) <= p / 2 else None
-
-
-def cost_of_choice(n_chosen: int, n_columns: int) -> float:
-    """log of the number of ways to choose so many columns."""
-    return float(gammaln(n_columns + 1) - gammaln(n_chosen + 1) - gammaln(n_columns - n_chosen + 1))
 
 
 def axes_in(table: InMemory, columns: Index, rank: int, progress: Progress = silent, *, tol: float = 1e-6) -> Subspace:
     """Axes of some columns (``fit_axes``); the others vary about their means, independently."""
     p = table.shape[1]
     inner = fit_axes(table.standardised(columns, np.ones(p), np.zeros(p)), rank, progress, tol=tol)
-    return among_others(inner, table, columns)
-
-
-def among_others(inner: Subspace, table: InMemory, columns: Index) -> Subspace:
-    """Axes of some columns of a table as those of all: the others vary about their means, independently."""
-    p = table.shape[1]
     mean, basis, noise = table.column_means.copy(), np.zeros((p, inner.rank)), table.column_variances - inner.noise
     mean[columns], basis[columns], noise[columns] = inner.mean, inner.basis, inner.noises - inner.noise
     return Subspace(mean, basis, inner.variances, inner.noise, inner.history, np.maximum(noise, 0))
@@ -170,28 +146,6 @@ def _dependence(table: Entries) -> Real:
     return np.asarray((common * products).max(axis=0))
 
 
-def two_humps(table: Entries, rounds: int = 20) -> Real:
-    """log-likelihood of two Gaussian distributions with one variance over that of one, less log n, for each column."""
-    seen, counts = table.seen, np.maximum(table.column_counts, 1)
-    x = np.where(table.mask, table.values - table.column_means, 0) / np.sqrt(np.maximum(table.column_variances, 1e-300))
-    filled = np.where(table.mask, x, np.nan)
-    gains = np.full(table.shape[1], -np.inf)
-    for share in (0.3, 0.5, 0.7):
-        means = np.nanquantile(filled, [share / 2, (1 + share) / 2], axis=0)
-        shares: Real = np.repeat([[share], [1 - share]], table.shape[1], axis=1)
-        variances = np.full(table.shape[1], 0.5)
-        for _ in range(rounds):
-            away = np.square(x - means[:, None])
-            densities = np.log(shares)[:, None] - 0.5 * (np.log(variances) + away / variances)
-            total = np.logaddexp(*densities)
-            parts = np.exp(densities - total) * seen
-            sizes = parts.sum(axis=1) + 1e-9
-            means, shares = (parts * x).sum(axis=1) / sizes, sizes / sizes.sum(axis=0)
-            variances = np.maximum(np.sum(parts * np.square(x - means[:, None]), axis=(0, 1)) / counts, 1e-3)
-        gains = np.maximum(gains, np.sum(total * seen, axis=0) + 0.5 * counts)
-    return np.asarray(gains - np.log(counts))
-
-
 #: Probability that chance parts the rows of a line, or shows valleys where there are none.
 CHANCE = 0.05
 #: A row is well known if its entries leave at most this share of a variance.
@@ -203,12 +157,6 @@ MOST_DIMENSIONS = 3
 SMALLEST_SHARE = 0.015
 
 
-def well_known(rows: Rows) -> Mask:
-    """Rows whose entries leave at most a share of `WELL_KNOWN` of the variance of each coordinate."""
-    left = np.einsum("irr->ir", rows.covariances)
-    return np.asarray((left <= WELL_KNOWN * rows.variances).all(axis=1))
-
-
 def parts_of(rows: Rows, blur: Real | None) -> Index | None:
     """The part of each well-known row, 0, 1, ...; -1 for other rows. None if no gap is found.
 
@@ -217,7 +165,8 @@ def parts_of(rows: Rows, blur: Real | None) -> Index | None:
     """
     if not 1 < rows.places.shape[1] <= MOST_DIMENSIONS:
         return None
-    known = np.flatnonzero(well_known(rows))
+    left = np.einsum("irr->ir", rows.covariances)
+    known = np.flatnonzero((left <= WELL_KNOWN * rows.variances).all(axis=1))
     if not len(known):
         return None
     found = _connected(rows.places[known], 0.0 if blur is None else 2 * float(np.sqrt(blur.max(initial=0))))

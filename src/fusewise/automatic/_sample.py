@@ -130,7 +130,7 @@ class SampledSearch:
     min_size : smallest cluster considered, in rows of the table; None: a share of them.
     seed : seed of the samples.
     worth : rows of a larger table that a row is worth.
-    n_clusters, n_neighbors, progress : those of ``TreeSearch``.
+    n_clusters, progress : those of ``TreeSearch``.
     first : the rows that columns of the first sample are fitted to (``samples``), as they are in the table.
     """
 
@@ -141,7 +141,6 @@ class SampledSearch:
     min_size: float | None
     seed: int
     n_clusters: int | None
-    n_neighbors: int | None
     worth: float
     progress: Progress
     first: InMemory
@@ -166,7 +165,7 @@ class SampledSearch:
         sample = wide if among is None else wide.take(among)
         smallest = smallest_clusters(len(rows), n, self.min_size)
         return rows, TreeSearch(
-            wide, sample, self.levels, *smallest, self.n_clusters, self.n_neighbors, self.progress,
+            wide, sample, self.levels, *smallest, self.n_clusters, self.progress,
             self.worth * worth_of_rows(copies), hints.among(rows), hints.among(many), copies,
         )  # fmt: skip
 

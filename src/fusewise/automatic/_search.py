@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import comb, log
+from typing import NamedTuple
 
 import numpy as np
 
 from fusewise.automatic._classes import ENOUGH_GAINED, by_independent_columns, classes_of, fewest, kmeans_groups
 from fusewise.automatic._columns import LevelEvidence, only_columns
-from fusewise.automatic._comparison import Candidate, Comparison, Placed, Searched, assign, best_of, criterion, foreseen
+from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of, criterion, foreseen
 from fusewise.automatic._cuts import (
     FEWEST,
     MOST_CLUSTERS,
@@ -26,11 +28,18 @@ from fusewise.automatic._cuts import (
 )
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._hints import NO_HINTS, Hints, log_odds
-from fusewise.automatic._mixture import FIRST_ROUNDS, Mixture, describe, probabilities
+from fusewise.automatic._mixture import (
+    FIRST_ROUNDS,
+    ROUNDS,
+    Mixture,
+    PartitionFit,
+    describe,
+    probabilities,
+    threads_of_fits,
+)
 from fusewise.automatic._rows import (
     Rows,
     axes_in,
-    cost_of_choice,
     fit_axes,
     informative_columns,
     parts_of,
@@ -38,7 +47,7 @@ from fusewise.automatic._rows import (
 )
 from fusewise.automatic._units import Levels, is_number
 from fusewise.automatic._valleys import in_parts, linked, one_hump, without_valley
-from fusewise.kernels import Index, Labels, Real
+from fusewise.kernels import Index, Labels, Real, in_threads
 from fusewise.observations import InMemory
 from fusewise.progress import Progress
 from fusewise.subspace import Subspace
@@ -49,10 +58,17 @@ from fusewise.support import counted
 RANK, LARGEST_RANK = 6, 12
 #: Numbers of classes up to this one are all compared; of larger ones some.
 EVERY = 12
-#: Neighbours of each row.
-NEIGHBORS = 15
+#: The comparison ends when the criterion has not improved for this many numbers of clusters.
+PATIENCE = 8
 #: EM of axes ends at this gain per entry; at the larger one where many rows are needed to fit a nearly empty table.
 TOL, WIDE_TOL = 1e-6, 1e-4
+
+
+class Comparing(NamedTuple):
+    """A partition whose mixture is not fitted in full yet, and its candidate so far."""
+
+    fit: PartitionFit
+    candidate: Candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +80,7 @@ class TreeSearch:
     wide, sample : rows on one scale, to fit columns to and to find clusters in: the same, or a part of them.
     levels : the blocks of columns that hold the levels of a category.
     smallest, smallest_of_many : rows of the smallest cluster considered, among few clusters and among many.
-    n_clusters, n_neighbors : numbers to use instead of choosing them.
+    n_clusters : the number of clusters, instead of choosing it.
     progress : told of each step.
     worth : different rows of the whole table that a row is worth (see ``criterion``).
     hints, wide_hints : what is known of the rows of `sample` and `wide`.
@@ -79,7 +95,6 @@ class TreeSearch:
     smallest: float
     smallest_of_many: float
     n_clusters: int | None
-    n_neighbors: int | None
     progress: Progress
     worth: float = 1.0
     hints: Hints = NO_HINTS
@@ -151,7 +166,7 @@ class TreeSearch:
         rows = Rows.of(evidence, prior_variances(subspace, evidence))
         size = f"{counted(len(rows.places), 'row')} in {counted(subspace.rank, 'dimension')}"
         self.progress(f"merge tree of {size}", 0)
-        return Placed(subspace, rows, grow(rows, self.n_neighbors or NEIGHBORS))
+        return Placed(subspace, rows, grow(rows))
 
     def __call__(self, rank: int, until: int | None = None, columns: Index | None = None) -> Searched:
         """Compare the partitions along the tree in a subspace, or the classes that they lead to.
@@ -163,7 +178,7 @@ class TreeSearch:
             return self._classes(placed)
         places, told = placed.rows.places, self.n_clusters
         along = partitions(placed.tree, places, self.smallest, told, copies=self.copies, hints=self.hints)
-        return self.result(placed, self.comparison(placed.rows)(along, compare_all=self.told, until=until))
+        return self.result(placed, self.compared(placed.rows, along, compare_all=self.told, until=until))
 
     def result(self, placed: Placed, candidates: Sequence[Candidate]) -> Searched:
         """What is chosen of some candidates: the best, or that with the number of groups that was asked for."""
@@ -180,17 +195,62 @@ class TreeSearch:
         partitions = sorted((labels for labels in partitions if labels.max() > 0), key=lambda labels: int(labels.max()))
         if not partitions:
             return found
-        return self.result(found.placed, found.with_better(self.comparison(found.placed.rows)(partitions)))
+        return self.result(found.placed, found.with_better(self.compared(found.placed.rows, partitions)))
 
-    def comparison(self, rows: Rows) -> Comparison:
-        """Compares partitions of the sample."""
-        return Comparison(
-            rows, self.sample, self.worth, self.hints, self.n_clusters, self.progress, self.categories
-        )  # fmt: skip
+    def compared(
+        self, rows: Rows, partitions: Sequence[Labels], *, compare_all: bool = True, until: int | None = None
+    ) -> tuple[Candidate, ...]:
+        """Compare partitions in order of their number of groups: all, or until the criterion stops improving.
+
+        First by a few rounds of EM, then those that may be the best in full. With `until`, also stop once a partition
+        with that many groups is the best so far.
+        """
+
+        def begun(labels: Labels) -> Comparing:
+            return self._advanced(PartitionFit(rows, labels, self.worth), FIRST_ROUNDS)
+
+        found: list[Comparing] = []
+        most = threads_of_fits(*rows.evidence.shape)
+        for each in in_threads(begun, partitions, most=most):
+            found.append(each)
+            best = best_of([one.candidate for one in found])
+            self.progress("comparing partitions", len(found), len(partitions), objective=-each.candidate.criterion)
+            enough = until is not None and found[best].candidate.n_groups >= until
+            if not compare_all and (enough or len(found) - 1 - best >= PATIENCE):
+                break
+        self._settle(found, most)
+        return tuple(each.candidate for each in found)
+
+    def _settle(self, found: list[Comparing], most: int) -> None:
+        """Fit in full one group, with which others are compared, the best, and all that may still be better."""
+        wanted = {k for k, each in enumerate(found) if each.candidate.n_groups in (1, self.n_clusters)}
+        while True:
+            now = [each.candidate for each in found]
+            best = best_of(now)
+            reaching = {k for k, each in enumerate(found) if now[k].criterion + each.fit.left >= now[best].criterion}
+            # First the best alone: others may then be out of reach.
+            wanted |= reaching if found[best].fit.done else reaching & {best}
+            waiting = [k for k in sorted(wanted) if not found[k].fit.done]
+            if not waiting:
+                return
+            finished = in_threads(lambda k: self._advanced(found[k].fit, ROUNDS), waiting, most=most)
+            for k, each in zip(waiting, finished, strict=True):
+                found[k] = each
+
+    def _advanced(self, fit: PartitionFit, rounds: int) -> Comparing:
+        fit.advance(rounds)
+        evidence, mixture, worth = fit.rows.evidence, fit.mixture, self.worth
+        judged = criterion(evidence, mixture, complete=self.sample.is_complete, worth=worth)
+        if self.categories is not None:
+            judged += worth * self.categories(fit.labels)
+        odds: float | None = 0.0
+        if self.hints:
+            odds = log_odds(mixture.log_densities(evidence)[0], self.hints, worth, self.n_clusters)
+        return Comparing(fit, Candidate(fit.labels, mixture, judged + (odds or 0.0), barred=odds is None))
 
     def criterion_of(self, rows: Rows, partitions: Sequence[Labels]) -> float:
         """The largest criterion of some partitions of the sample."""
-        return max(each.criterion for each in self.comparison(rows)(partitions))
+        return max(each.criterion for each in self.compared(rows, partitions))
 
     def _classes(self, placed: Placed) -> Searched:
         """Compare the latent classes that the partitions along the tree lead to."""
@@ -213,10 +273,6 @@ class TreeSearch:
         return subspace if self.columns is None else subspace.of_columns(self.columns)
 
 
-#: If no direction stands out from the noise, a table of so many columns is searched in all of them.
-MOST_COLUMNS = 20
-#: Turns in which the groups of k-means are fitted and rows are assigned to them.
-TURNS = 3
 #: Many clusters are looked for among at least this many rows for each; with fewer than the second number of rows in
 #: each group that is found, on average, more rows may show more groups.
 ROWS_PER_CLUSTER, CROWDED = 6, 12
@@ -238,7 +294,7 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
     columns = search.n_columns
     if search.for_classes:
         return found
-    whole = columns <= min(MOST_COLUMNS if found.featureless else LARGEST_RANK, search.most)
+    whole = columns <= min(LARGEST_RANK, search.most)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
     if wanted <= found.rank:
         return found
@@ -272,13 +328,10 @@ def kmeans(search: TreeSearch, found: Searched) -> Searched:
     k, rows = search.n_clusters, found.placed.rows
     if k is None or k == 1 or search.for_classes or search.hints or len(rows.places) <= k:
         return found
-    others: list[Labels] = []
     labels = kmeans_groups(rows.places, k)
-    while len(np.unique(labels)) == k and len(others) <= TURNS:
-        others.append(labels)  # where groups spread differently, k-means is only a start
-        settled = assign(rows, describe(rows, labels, search.worth))
-        labels = settled.log_densities(rows.evidence)[0].argmax(axis=1)
-    return search.with_others(found, others)
+    # where groups spread differently, k-means is only a start
+    settled = assign(rows, describe(rows, labels, search.worth)).log_densities(rows.evidence)[0].argmax(axis=1)
+    return search.with_others(found, [each for each in (labels, settled) if len(np.unique(each)) == k])
 
 
 def some_columns(search: TreeSearch, found: Searched) -> Searched:
@@ -293,7 +346,7 @@ def some_columns(search: TreeSearch, found: Searched) -> Searched:
         return found
     room = min(len(columns), LARGEST_RANK if len(columns) <= LARGEST_RANK else RANK, search.most)
     other = search(room, columns=columns)
-    cost = cost_of_choice(len(columns), search.wide.shape[1])
+    cost = log(comb(search.wide.shape[1], len(columns)))
     return other if other.gain - cost > max(found.gain, 0.0) else found
 
 
@@ -310,7 +363,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
         return found
     placed = found.placed if found.rank >= room else search.place(room)
-    few = search.comparison(placed.rows)([found.best.labels])[0]
+    few = search.compared(placed.rows, [found.best.labels])[0]
     many = cut_anywhere(search, placed, along_tree=True)
     if many.best.n_groups > MOST_CLUSTERS and many.criterion > few.criterion:
         return many
@@ -392,7 +445,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
         labels[order] = labels.max() + 1 + _pieces(search, some)
     known, order = rows.some(np.flatnonzero(parts >= 0))
     placed = describe(known, labels[order], rounds=FIRST_ROUNDS).log_densities(rows.evidence)[0].argmax(axis=1)
-    candidates = found.with_better(search.comparison(rows)([np.where(labels < 0, placed, labels)]), replacing=True)
+    candidates = found.with_better(search.compared(rows, [np.where(labels < 0, placed, labels)]), replacing=True)
     chosen = [each.n_groups for each in candidates].index(int(labels.max()) + 1)
     return replace(found, candidates=candidates, chosen=chosen)
 
@@ -416,11 +469,11 @@ def _pieces(search: TreeSearch, rows: Rows) -> Labels:
         entropy = -np.sum(shares * np.log(np.maximum(shares, 1e-300)))
         return float(total.sum() - entropy - (0.5 * mixture.complexity + group.max()) * np.log(n))
 
-    tree = grow(rows, search.n_neighbors or NEIGHBORS)
+    tree = grow(rows)
     return max(partitions(tree, rows.places, ROWS_EACH * r, None, MOST_COMPONENTS), key=value)
 
 
-#: Tried in this order, each on what the ones before have found; the last only where dimensions are not given.
+#: Tried in this order, each on what the ones before have found.
 PROPOSALS: tuple[Callable[[TreeSearch, Searched], Searched], ...] = (
     more_dimensions,
     independent_columns,
@@ -428,18 +481,13 @@ PROPOSALS: tuple[Callable[[TreeSearch, Searched], Searched], ...] = (
     some_columns,
     many_clusters,
 )
-#: Those that keep the dimensions.
-IN_PLACE = (independent_columns, kmeans)
 
 
-def by_every_proposal(search: TreeSearch, rank: int | None) -> Iterator[Searched]:
-    """The search in the dimensions that are given, or in few; then the same after each of the other proposals."""
+def by_every_proposal(search: TreeSearch) -> Iterator[Searched]:
+    """The search in few dimensions; then the same after each of the other proposals."""
     few = min(max(RANK, (search.n_clusters or 1) - 1), LARGEST_RANK, search.most)
-    if rank is None:
-        found = search(few, until=LARGEST_RANK + 1 if few < min(LARGEST_RANK, search.most) else None)
-    else:
-        found = search(min(rank, search.most))
+    found = search(few, until=LARGEST_RANK + 1 if few < min(LARGEST_RANK, search.most) else None)
     yield found
-    for proposal in PROPOSALS if rank is None else IN_PLACE:
+    for proposal in PROPOSALS:
         found = proposal(search, found)
         yield found

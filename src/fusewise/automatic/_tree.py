@@ -312,13 +312,9 @@ RIDGE = 1e-6
 
 
 def fusion_tree(observations: Quadratics, pairs: NeighborPairs) -> MergeTree:
-    """Merge tree of the greedy l0 fusion of points with quadratic fidelities along a graph.
+    """Merge tree of the greedy l0 fusion of points with fidelities f_i(u) = u' G_i u - 2 h_i' u + e_i along a graph.
 
-    Parameters
-    ----------
-    observations : f_i(u) = u' G_i u - 2 h_i' u + e_i, real.
-    pairs : which points may fuse. Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every
-        two of them.
+    Disconnected parts of the graph fuse last, as if an edge of affinity 1 joined every two of them.
     """
     n, r = observations.shape
     check_finite("the merge tree", observations.gram, observations.target)

@@ -316,32 +316,21 @@ class Units(Record):
         return whole
 
 
-class _TwoValues(NamedTuple):
-    """Columns in which rows have one of two values or none.
+def _two_values(sample: InMemory, levels: Levels, weights: Real | None) -> tuple[Index, list[Index], Real, Real, Real]:
+    """The columns of numbers with two values, runs that are the levels of one category, and the values of all columns.
 
-    Attributes
-    ----------
-    columns, low, high, share : which, the values, and the share of the higher one.
-    one_hot : those of which every row has exactly one of the higher values, or no entry: the levels of one category.
+    These are P lower values, P higher ones, and P shares of the higher one. Every row has exactly one of the higher
+    values of a run, or no entry there. Columns of a sparse table are left as they are.
     """
-
-    columns: Index
-    low: Real
-    high: Real
-    share: Real
-    one_hot: list[Index]
-
-
-def _two_values(sample: InMemory, levels: Levels, weights: Real | None) -> _TwoValues:
-    """The columns of numbers with two values; those of a sparse table are left as they are."""
-    weights = np.ones(sample.shape[1]) if weights is None else weights
+    p = sample.shape[1]
+    weights = np.ones(p) if weights is None else weights
     if not isinstance(sample, Entries) or sample.dtype.kind == "c":
-        return _TwoValues(np.empty(0, np.intp), np.empty(0), np.empty(0), np.empty(0), [])
+        return np.empty(0, np.intp), [], *np.zeros((3, p))
     values, mask = sample.values.astype(float), sample.mask
     low, high = np.min(values, axis=0, where=mask, initial=np.inf), np.max(values, axis=0, where=mask, initial=-np.inf)
     with np.errstate(invalid="ignore"):  # of columns without entries
         at = np.where(mask, (values - low) / np.where(high > low, high - low, 1), 0)
-        either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low) & is_number(sample.shape[1], levels)
+        either = (np.minimum(at, 1 - at) <= SAME).all(axis=0) & (high > low) & is_number(p, levels)
     either &= ~sample.inexact  # the exact values may be others
     higher, counts, used = np.round(at), mask.sum(axis=0), np.flatnonzero(weights)
     either[weights == 0] = False
@@ -350,9 +339,8 @@ def _two_values(sample: InMemory, levels: Levels, weights: Real | None) -> _TwoV
     totals = higher.sum(axis=0)
     either &= np.minimum(totals, counts - totals) > 1  # two entries that differ are no two values
     for group in one_hot:
-        either[group] = True
-    found = np.flatnonzero(either)
-    return _TwoValues(found, low[found], high[found], totals[found] / counts[found], one_hot)
+        either[group] = False
+    return np.flatnonzero(either), one_hot, low, high, totals / np.maximum(counts, 1)
 
 
 def _one_hot(higher: Real, mask: Mask, either: Mask) -> list[Index]:
@@ -396,19 +384,17 @@ def units_of(table: Table, levels: Levels, sample: InMemory, weights: Real | Non
             scale[inside] = np.sqrt(table.column_variances[inside].sum()) or 1.0  # a single level
             middle[inside] = 0
             blocks.append((int(inside[0]), len(inside), ordered))
-    two = _two_values(sample, levels, weights)
-    for group in two.one_hot:
-        own = np.isin(two.columns, group)
-        unit = np.sqrt((two.share * (1 - two.share))[own].sum())
-        scale[group], middle[group] = (two.high - two.low)[own] * unit, two.low[own]
+    two, one_hot, low, high, share = _two_values(sample, levels, weights)
+    for group in one_hot:
+        unit = np.sqrt((share * (1 - share))[group].sum())
+        scale[group], middle[group] = (high - low)[group] * unit, low[group]
         blocks.append((int(group[0]), len(group), False))
-        two = two._replace(columns=two.columns[~own], low=two.low[~own], high=two.high[~own], share=two.share[~own])
-    units = 1 / np.sqrt(2 * two.share * (1 - two.share))
-    scale[two.columns], middle[two.columns] = (two.high - two.low) / units, two.low
-    blocks += [(j, 2, False) for j in two.columns.tolist()]
-    columns = np.sort(np.concatenate([np.setdiff1d(columns, two.columns), two.columns, two.columns]))
+    units = 1 / np.sqrt(2 * share[two] * (1 - share[two]))
+    scale[two], middle[two] = (high - low)[two] / units, low[two]
+    blocks += [(j, 2, False) for j in two.tolist()]
+    columns = np.sort(np.concatenate([np.setdiff1d(columns, two), two, two]))
     flips = np.zeros(len(columns))
-    flips[np.searchsorted(columns, two.columns) + 1] = units
+    flips[np.searchsorted(columns, two) + 1] = units
     if weights is not None:
         flips *= np.sqrt(weights[columns])
         scale /= np.sqrt(np.where(weights > 0, weights, 1))

@@ -14,7 +14,7 @@ cut that its rows do not have. So where two components touch (`TOUCHING`) and ar
 their centres decide. Along the discriminant w = W^-1 (mu_2 - mu_1), with W the mean spread, the pair has the density
 f(u) = sum_k pi_k t_nu, and f_b = max(f, b g) / c_b is the same with its valley filled up to the share b of its brim g.
 With l(b) = sum_i log f_b(u_i) over the rows between the centres, there is no valley if the filled one explains the rows
-better than the model's, l(1) > l(0), and a shallow one hardly better, max_b l(b) - l(1) < 1.
+better than the model's, l(1) > l(0).
 
 In up to ``MOST_DIMENSIONS`` dimensions rows show the shape of a group. There, a dense and a sparse component may be one
 group with a tail, and components that are long and point to each other are likely to be pieces of one group: long axes
@@ -56,8 +56,6 @@ from fusewise.kernels import Floats, Index, Mask, Real
 
 #: How much the alignment of two components counts against a valley between them.
 ALIGNED = 3.0
-#: How much better, in nats, a shallow valley may explain the rows between two centres than none.
-TOLERATED = 1.0
 #: Points of a density that are looked at, and depths of a valley.
 POINTS, DEPTHS = 198, 11
 
@@ -81,7 +79,7 @@ class Valley(NamedTuple):
     @property
     def filled(self) -> bool:
         """Whether the rows show that there is no valley."""
-        return self.own < self.odds and self.best < TOLERATED + self.odds
+        return self.own < self.odds
 
 
 class Between:

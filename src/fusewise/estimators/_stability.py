@@ -1,35 +1,38 @@
-"""How sure a result is: fits to parts of the table, and other numbers of clusters."""
+"""How sure a result is: fits to parts of the table, and other numbers of clusters.
+
+Each draw is half of the rows, taken without replacement. That has the sampling variance of a bootstrap of all rows (for
+a mean, sigma²/m (1 - m/n) = sigma²/n at m = n/2), but no row occurs twice: copies of a row are neighbours at distance
+zero, and would be taken for a cluster (of 180 rows in three clusters, bootstraps make up to nineteen). In the criterion
+each row counts twice, so that a draw has as much evidence as the table: with less, fewer clusters are supported. Which
+entries are missing is chance, too: some more are hidden in each draw.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from fusewise.automatic import (
-    MOST_HIDDEN,
-    MOST_ROWS,
-    Alternative,
-    Choice,
-    Refit,
-    Stability,
-    hide_more,
-    nearly_as_good,
-    row_draws,
-    summarise,
-)
+from fusewise.automatic import Alternative, Choice, LevelBlock, Stability, nearly_as_good
 from fusewise.estimators._base import frame_of
 from fusewise.estimators._result import ClusteringResult, cluster, labelled
-from fusewise.kernels import Real, one_thread
-from fusewise.observations import Table
+from fusewise.kernels import Index, Labels, Real, one_thread
+from fusewise.observations import Entries, InMemory, Table
 from fusewise.progress import Progress, shown
 from fusewise.support import InputError, counted
+
+#: Most rows in a draw: as many as the clusters of a longer table were found in (``sample.SAMPLE``).
+MOST_ROWS = 5_000
+#: At most this share of the observed entries is hidden in a draw.
+MOST_HIDDEN = 0.1
 
 
 def stability_of(
@@ -58,6 +61,90 @@ def stability_of(
     with shown(verbose) as progress:
         found = _each_in_threads(refit, n_draws, threads, progress)
     return summarise(result.labels, found, share)
+
+
+def row_draws(n: int, size: int, n_draws: int, random: np.random.Generator) -> Iterator[Index]:
+    """Draw sorted indices of `size` of n rows: the next ones of a random order, which is shuffled when it is used up.
+
+    So every row is drawn equally often, within one. Halves come as a half and its complement (Shah and Samworth, 2013).
+    """
+    order, begin = random.permutation(n), 0
+    for _ in range(n_draws):
+        if begin + size > n:
+            order, begin = random.permutation(n), 0
+        yield np.sort(order[begin : begin + size])
+        begin += size
+
+
+def hide_more(table: InMemory, share: float, levels: tuple[LevelBlock, ...], random: np.random.Generator) -> InMemory:
+    """Hide a share of the observed entries, the levels of a category together, leaving an entry in every row."""
+    if not share:
+        return table
+    if not isinstance(table, Entries):
+        owner = np.repeat(np.arange(table.shape[0]), table.row_counts)
+        keys = random.random(table.n_stored)
+        kept = (keys >= share) | (keys == np.maximum.reduceat(keys, table.rows.indptr[:-1])[owner])
+        rows = table.rows.copy()
+        rows.data, rows.indices = rows.data[kept], rows.indices[kept]
+        rows.indptr = np.append(0, np.cumsum(np.bincount(owner[kept], minlength=table.shape[0])))
+        return replace(table, rows=rows)
+    keys = random.random(table.shape)
+    for start, stop, *_ in levels:
+        keys[:, start:stop] = keys[:, start : start + 1]
+    keys[~table.known] = -1
+    return table.only((keys >= share) | (keys == keys.max(axis=1, keepdims=True)))
+
+
+def similarities(before: Labels, after: Labels, n_clusters: int) -> Real:
+    """Jaccard similarity |A ∩ B| / |A ∪ B| of clusters A and B of the same rows, K x L; NaN where A is empty.
+
+    Rows labelled -1 are in no cluster.
+    """
+    first = before == np.arange(n_clusters)[:, None]
+    second = after == np.arange(max(int(after.max(initial=-1)) + 1, 1))[:, None]
+    both = first.astype(float) @ second.T
+    either = first.sum(axis=1)[:, None] + second.sum(axis=1) - both
+    return np.where(first.any(axis=1)[:, None], both / np.maximum(either, 1), np.nan)
+
+
+class Refit(NamedTuple):
+    """The rows of a draw, their labels, and N x L, their probabilities, in the fit to it (None: it has none)."""
+
+    rows: Index
+    labels: Labels
+    probabilities: Real | None
+
+
+def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stability:
+    """Compare the labels of all rows with those of refits to draws of them, each with a share of entries hidden."""
+    n_clusters = int(labels.max(initial=-1)) + 1
+    best, counts = np.full((len(refits), n_clusters), np.nan), Counter[int]()
+    times, stayed, sure = np.zeros((3, len(labels)))
+    for k, refit in enumerate(refits):
+        before = labels[refit.rows]
+        counts[int(refit.labels.max(initial=-1)) + 1] += 1
+        times[refit.rows] += 1
+        similarity = similarities(before, refit.labels, n_clusters)
+        best[k] = similarity.max(axis=1)
+        # whether each row is in the cluster most similar to its own, or in none again
+        match: Index = np.append(np.nan_to_num(similarity).argmax(axis=1), -1)
+        stayed[refit.rows] += refit.labels == match[before]
+        sure[refit.rows] += _own_probability(before, refit, similarity)
+    some = ~np.isnan(best)
+    clusters = np.where(some, best, 0).sum(axis=0) / np.where(some.any(axis=0), some.sum(axis=0), np.nan)
+    times = np.where(times > 0, times, np.nan)
+    numbers = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    return Stability(clusters, stayed / times, sure / times, numbers, len(refits), hidden)
+
+
+def _own_probability(before: Labels, refit: Refit, similarity: Real) -> Real:
+    """Probability of each row's own cluster: of all clusters of the new fit to which that one is the most similar."""
+    if refit.probabilities is None:
+        return np.full(len(before), np.nan)
+    match = np.zeros(refit.probabilities.shape[1], np.intp)
+    match[: similarity.shape[1]] = np.nan_to_num(similarity).argmax(axis=0)
+    own = np.where(match == before[:, None], refit.probabilities, 0.0).sum(axis=1)
+    return np.where(before < 0, refit.labels < 0, own)
 
 
 def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> list[Alternative]:

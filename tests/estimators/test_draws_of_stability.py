@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fusewise.automatic._stability import Refit, Stability, hide_more, row_draws, similarities, summarise
+from fusewise.automatic import Stability
+from fusewise.estimators._stability import Refit, hide_more, row_draws, similarities, summarise
 from fusewise.observations import as_entries, as_sparse_entries
 
 
