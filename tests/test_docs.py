@@ -22,6 +22,14 @@ def test_page(page):
 
 
 @pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_files_that_are_named_exist(page):
+    named = re.findall(r"`((?:tests|benchmarks|examples|src)/[\w/]+\.py)\b", page.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "fusewise.estimators._clustering",

@@ -210,3 +210,12 @@ def test_looking_further_loses_nothing_that_was_found():
     X, _, _ = make_clusters(3, 60, 8, noise=0.12, random_state=1)
     X = hide_entries(X, 0.2, random_state=1)
     assert choose(as_entries(np.vstack([X, X[:90], X[:90]]))).n_clusters == 3
+
+
+@pytest.mark.parametrize("rows", [20, 40])  # all of the table is searched, and a sample of it
+def test_many_narrow_clusters_in_two_columns_are_found(rows):
+    """Each is a hundredth of the table wide, at a random place."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(150), rows)
+    X = rng.uniform(0, 100, (150, 2))[truth] + rng.normal(0, 0.3, (len(truth), 2))
+    assert adjusted_rand_score(truth, choose(as_entries(X)).classify(as_entries(X)).labels) > 0.9

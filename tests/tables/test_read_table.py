@@ -377,3 +377,13 @@ def test_one_cell_in_the_last_corner(tmp_path):
     book.active["XFD1048576"] = 1
     book.save(tmp_path / "t.xlsx")
     assert [cells.tolist() for cells in read_table(tmp_path / "t.xlsx").written.values()] == [[None], [1]]
+
+
+def test_a_sheet_with_stray_cells_far_apart_is_refused(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in range(1, 1301):
+        book.active.cell(row, 16_384, "x")
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match="spread over too large an area to read: delete stray cells"):
+        read_table(tmp_path / "t.xlsx")

@@ -50,8 +50,9 @@ def fit_axes(table: InMemory, rank: int, progress: Progress = silent, *, tol: fl
         covariance = (inner.basis * inner.variances) @ inner.basis.conj().T + inner.noise * np.eye(p)
         variances, basis = np.linalg.eigh(covariance)
         fitted = replace(inner, basis=np.ascontiguousarray(basis[:, ::-1]), variances=np.maximum(variances[::-1], 0))
-        # With all dimensions, the entries are the coordinates, except for negligible noise.
-        fitted = replace(fitted, noise=0.01 * float(fitted.variances[_varying_axes(fitted.variances)].min()))
+        # With all dimensions, the entries are the coordinates, except for negligible noise. (With a hundredth of the
+        # variance, clusters narrower than a tenth of the table were blurred, and 150 of them were taken for 15.)
+        fitted = replace(fitted, noise=1e-4 * float(fitted.variances[_varying_axes(fitted.variances)].min()))
     varying = _varying_axes(fitted.variances)
     variances = fitted.variances[varying]
     noise = max(fitted.noise, 1e-6 * float(variances.mean()), 1e-12)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fusewise.automatic._choice import Classifier
 from fusewise.automatic._clusters import Clusters
 from fusewise.automatic._comparison import Searched
-from fusewise.automatic._cuts import MOST_CLUSTERS
+from fusewise.automatic._cuts import FEWEST, MOST_CLUSTERS
 from fusewise.automatic._hints import NO_HINTS, Hints
 from fusewise.automatic._intervals import sites_along_axes
 from fusewise.automatic._rare import RareSearch, Surprises, surprises
@@ -167,6 +167,7 @@ class SampledSearch:
         return rows, TreeSearch(
             wide, sample, self.levels, *smallest, self.n_clusters, self.progress,
             self.worth * worth_of_rows(copies), hints.among(rows), hints.among(many), copies,
+            fewest=FEWEST if self.min_size is None else smallest[1],
         )  # fmt: skip
 
     def enlarged(self, rows: Index, search: TreeSearch, found: Searched) -> tuple[Index, TreeSearch, Searched]:

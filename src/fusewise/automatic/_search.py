@@ -80,6 +80,7 @@ class TreeSearch:
     wide, sample : rows on one scale, to fit columns to and to find clusters in: the same, or a part of them.
     levels : the blocks of columns that hold the levels of a category.
     smallest, smallest_of_many : rows of the smallest cluster considered, among few clusters and among many.
+    fewest : the same for the cuts of single branches of the tree, which may be of any number.
     n_clusters : the number of clusters, instead of choosing it.
     progress : told of each step.
     worth : different rows of the whole table that a row is worth (see ``criterion``).
@@ -102,6 +103,7 @@ class TreeSearch:
     copies: Real | None = None
     columns: Index | None = None
     categories: LevelEvidence | None = None
+    fewest: float = FEWEST
 
     @property
     def for_classes(self) -> bool:
@@ -378,7 +380,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
 
 def _cuts(search: TreeSearch, placed: Placed) -> list[int]:
     """The nodes of the best of all partitions along a tree, by the fit of each group to its own rows."""
-    allowed = allowed_nodes(placed.tree, min(search.smallest_of_many, FEWEST), search.copies)
+    allowed = allowed_nodes(placed.tree, min(search.smallest_of_many, search.fewest), search.copies)
     return best_cuts(placed.tree, placed.rows, allowed, lambda labels: describe(placed.rows, labels, search.worth))
 
 
@@ -431,10 +433,10 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
 
     where p counts the parameters of all components, but K and the entropy H are those of the clusters that remain when
     components without a valley between them are joined (compare ``criterion``, where every component is a cluster).
-    Other rows are in the component that explains them best.
+    Other rows are in the component that explains them best. Many small clusters are left as they are.
     """
-    rows = found.placed.rows
-    if search.told or search.hints or not isinstance(found.best.mixture, Mixture):
+    rows, many = found.placed.rows, found.best.n_groups > MOST_CLUSTERS
+    if many or search.told or search.hints or not isinstance(found.best.mixture, Mixture):
         return found
     parts = parts_of(rows, search.within(found.placed.subspace).blur)
     if parts is None or _within(parts, found.best.labels):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -23,6 +24,10 @@ from fusewise.tables._grid import (
 )
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode
+
+#: Cells of a sheet up to which it is read, empty ones before the last of each row included; more only if one in a
+#: hundred is filled. Bytes of the parts of a workbook.
+VAST, MOST_BYTES = 20_000_000, 2e9
 
 #: Values of a column of which only the ends may have labels.
 LONGEST_SCALE = 12
@@ -125,18 +130,21 @@ def grid_of_frame(source: str, frame: Any) -> Grid:
 def _excel(source: Source, sheet: str | int | None = None, skip_rows: int = 0) -> Grid:
     import openpyxl  # type: ignore[import-untyped]
 
+    with zipfile.ZipFile(io.BytesIO(source.data)) as parts:
+        if sum(part.file_size for part in parts.infolist()) > MOST_BYTES:
+            raise InputError(f"{source.name!r} holds more than {MOST_BYTES / 1e9:g} GB: save the sheet as .csv")
     book = openpyxl.load_workbook(io.BytesIO(source.data), read_only=True, data_only=True)
     names = [page.title for page in book.worksheets]
     asked = sheet if source.part is None else source.part
     if asked is None:
-        filled = {name: rows for name in names if any(rows := _rows_of(book[name]))}
+        filled = {name: rows for name in names if any(rows := _rows_of(source, book[name]))}
         if len(filled) > 1:
             listed = some_of([repr(name) for name in names])
             raise InputError(f"{source.name!r} has {len(filled)} sheets ({listed}): choose one with sheet= (--sheet)")
         name, rows = next(iter(filled.items()), (names[0], []))
     else:
         name = _sheet(source, names, asked)
-        rows = _rows_of(book[name])
+        rows = _rows_of(source, book[name])
     numbered = [(line, row) for line, row in enumerate(rows) if line >= skip_rows and row]
     if not numbered:
         raise InputError(f"{source.name!r}: the sheet {name!r} is empty")
@@ -150,13 +158,16 @@ def _excel(source: Source, sheet: str | int | None = None, skip_rows: int = 0) -
     return Grid(written, notes=notes + renamed)
 
 
-def _rows_of(sheet: Any) -> list[list[Any]]:
-    """The cells of a sheet, each row up to its last one."""
+def _rows_of(source: Source, sheet: Any) -> list[list[Any]]:
+    """The cells of a sheet, each row up to its last one; stray cells far apart would take gigabytes."""
     sheet.reset_dimensions()  # those in the file may be wrong
-    rows = []
+    rows, area, n_filled = [], 0, 0
     for cells in sheet.iter_rows(values_only=True):
         filled = [k for k, cell in enumerate(cells) if cell is not None and cell != ""]
         rows.append(list(cells[: filled[-1] + 1]) if filled else [])
+        area, n_filled = area + len(rows[-1]), n_filled + len(filled)
+        if area > max(VAST, 100 * n_filled):
+            raise InputError(f"{source.name!r} has cells spread over too large an area to read: delete stray cells")
     return rows
 
 
