@@ -233,6 +233,12 @@ def test_a_bent_or_skewed_group_is_one_cluster():
         assert choice(np.random.default_rng(seed).exponential(size=(300, 2))).n_clusters == 1
 
 
+def test_a_uniform_square_is_one_cluster():
+    """Draws that have a strip with few rows, and were cut where that was all they had to show."""
+    for seed in (12, 18, 24, 35, 38):
+        assert choice(np.random.default_rng(seed).uniform(size=(1000, 2))).n_clusters == 1
+
+
 def test_a_bent_group_with_missing_entries_is_one_cluster():
     """Ten arcs, of which seven were cut, and three still are."""
     cut = 0

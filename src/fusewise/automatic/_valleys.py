@@ -26,12 +26,15 @@ joined, and those on one side touch already at `WITHIN_PART`: curved groups bend
 There, the valleys of a table are also judged together (``settled``): a cut through one group is made where its rows are
 scarce by chance, and of many cuts some are; while many shallow valleys, none of which is certain, are not all due to
 chance. The rows' evidence for a valley between two components is E = max_b l(b) - l(1) >= 0; for clusters of several
-components it is the least of all pairs, and for a set of clusters the smallest sum over a spanning tree.
+components it is the least of all pairs, and for a set of clusters the smallest sum over a spanning tree. Valleys that
+chance has made have a depth each, which cannot be negative, so 2 E of q valleys is about chi-bar-squared, and chance
+explains in 95% of cases E <= x(q), sum_k C(q, k) 2^-q P(chi2_k > 2 x(q)) = 0.05.
 
-* The q valleys between the clusters of a table, or of a part of it with a gap around it, have to be worth their q
-  depths, E > (q / 2) log N, or its clusters are one. If long components that point to each other were joined, what the
-  mixture has gained by such pieces says nothing about a valley: the odds of those joins are a price too, E > min(sum of
-  odds, log N). Rows whose coordinates are not known show nothing, and valleys among them are left.
+* The valleys between the clusters of a table, or of a part of it with a gap around it, have to be shown, E > x(q), and
+  to be worth the place that was chosen for a cut among N rows, E > (log N) / 2, or its clusters are one. If long
+  components that point to each other were joined, what the mixture has gained by such pieces says nothing about a
+  valley: the odds of those joins are a price too, E > min(sum of odds, log N). Rows whose coordinates are not known show
+  nothing, and valleys among them are left.
 * The q joins of a cluster in r dimensions are undone if the rows reject them together: if E exceeds what q depths and
   the r - 1 angles of a direction explain, 1/2 chi2_{q + r - 1}(0.95). Not on a line, where any two components point to
   each other and so are joined by their odds.
@@ -42,8 +45,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._evidence import Evidence, regular
@@ -158,6 +162,13 @@ ENOUGH_KNOWN = 0.25
 Pair = tuple[int, int]
 
 
+def by_chance(valleys: int) -> float:
+    """x(q), the evidence for q valleys that chance exceeds with the probability `CHANCE`."""
+    k = np.arange(1, valleys + 1)
+    weights = binom.pmf(k, valleys, 0.5)
+    return 0.5 * float(brentq(lambda twice: float(weights @ chi2.sf(twice, k)) - CHANCE, 0, chi2.isf(CHANCE, valleys)))
+
+
 def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> list[Pair]:
     """The pairs of components to join, after those of each cluster and each part have been judged together.
 
@@ -165,7 +176,6 @@ def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> l
     of each component (``parts_of``).
     """
     n, r = between.evidence.shape
-    cut = float(np.log(n))
     alone, now, odds = len(group), group.copy(), np.zeros(int(part.max()) + 1)
     for cluster in range(int(group.max()) + 1):
         inside = np.flatnonzero(group == cluster)
@@ -178,7 +188,8 @@ def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> l
     for each in np.unique(part):
         clusters = [np.flatnonzero((now == cluster) & (part == each)) for cluster in np.unique(now[part == each])]
         if len(clusters) > 1:
-            price = max(0.5 * (len(clusters) - 1) * cut, min(float(odds[each]), cut))
+            cut = float(np.log(n))
+            price = max(by_chance(len(clusters) - 1), 0.5 * cut, min(float(odds[each]), cut))
             kept += not_shown(between, clusters, price)
     return kept
 
