@@ -33,8 +33,8 @@ explains in 95% of cases E <= x(q), sum_k C(q, k) 2^-q P(chi2_k > 2 x(q)) = 0.05
 * The valleys between the clusters of a table, or of a part of it with a gap around it, have to be shown, E > x(q), and
   to be worth the place that was chosen for a cut among N rows, E > (log N) / 2, or its clusters are one. If long
   components that point to each other were joined, what the mixture has gained by such pieces says nothing about a
-  valley: the odds of those joins are a price too, E > min(sum of odds, log N). Rows whose coordinates are not known show
-  nothing, and valleys among them are left.
+  valley: the odds of those joins are a price too, E > min(sum of odds, log N). Rows whose coordinates are not known
+  show nothing, and valleys among them are left.
 * The q joins of a cluster in r dimensions are undone if the rows reject them together: if E exceeds what q depths and
   the r - 1 angles of a direction explain, 1/2 chi2_{q + r - 1}(0.95). Not on a line, where any two components point to
   each other and so are joined by their odds.

@@ -209,7 +209,7 @@ class LocalKernels:
         def invert(some: slice) -> None:
             system = density * kernels[some]
             add_to_diagonals(system, noise)
-            kernels[some] = inverse(system) * (-noise / density)
+            library(kernels).multiply(inverse(system), -noise / density, out=kernels[some])
             add_to_diagonals(kernels[some], 1 / density)
 
         each(invert, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
@@ -222,12 +222,14 @@ class LocalKernels:
             beside(values.astype(PRECISION)[:, None, None], self.distances)
             for values in (self.scale * self.medians, heights)
         )
-        sqrt = library(self.distances).sqrt
         kernels: Array = library(self.distances).empty_like(self.distances)
 
         def evaluate(some: slice) -> None:
-            narrow = h1_weight(self.distances[some], widths[some])
-            kernels[some] = heights[some] * (0.5 * (narrow + sqrt(sqrt(narrow))))
+            wide = h1_weight(self.distances[some], 4 * widths[some])
+            kernel = library(wide).multiply(wide, wide, out=kernels[some])
+            kernel *= kernel  # the narrow one: the fourth power
+            kernel += wide
+            kernel *= 0.5 * heights[some]
 
         each(evaluate, batches(len(kernels), kernels.shape[1] ** 2, kernels), kernels)
         return kernels

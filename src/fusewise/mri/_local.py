@@ -57,7 +57,7 @@ MIN_ROUND_GAIN, MOST_STALLED = 0.03, 2
 
 #: Fewest and most rounds, steps of a round and steps of the last solve: as many between them as take PATIENCE
 #: multiplications by the kernels. Short series converge; 450 frames of 134 x 134 have two rounds, and 900 have one.
-ROUNDS, ROUND_STEPS, FINAL_STEPS, PATIENCE = (1, 8), (6, 10), (10, 80), 9e10
+ROUNDS, ROUND_STEPS, FINAL_STEPS, PATIENCE = (1, 8), (6, 10), (8, 80), 9e10
 
 #: Frames move if the variance of a pixel is more than this share of the mean frame's power, which is found to -60 dB.
 STILL = 1e-6

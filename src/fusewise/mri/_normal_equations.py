@@ -45,7 +45,7 @@ class Convolution:
         """On a CPU along x first and last: rows of zeros need no transform."""
         (ny, nx), (my, mx) = images.shape[1:], self.spectra.shape[1:]
         seen = images[some][:, None] if self.maps is None else images[some][:, None] * self.maps
-        waves = fft.fft(fft.fft(seen, mx, -1), my, -2)
+        waves = fft.fft(fft.fft(seen, mx, -1), my, -2, overwrite_x=True)
         waves *= self.spectra[some][:, None]
         rows = fft.ifft(waves, axis=-2, overwrite_x=True)[..., :ny, :]
         seen = fft.ifft(rows, axis=-1, overwrite_x=True)[..., :nx]
