@@ -221,3 +221,13 @@ def test_weighted_rows_with_hints_are_repeated_rows_with_hints():
     np.testing.assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
     assert all(len(set(weighted.labels_[t == label])) == 1 for label in range(3))
     assert len(weighted.stability(2, n_jobs=1).clusters) == weighted.n_clusters_
+
+
+def test_more_classes_than_the_table_shows_clusters():
+    """Two groups, and labels of twelve classes: each class is a cluster of its own, as was asked."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 8)) + 6 * rng.integers(0, 2, (200, 1))
+    y = np.full(200, -1)
+    y[:24] = np.arange(24) % 12
+    found = FusionClustering(semi_supervised=True, random_state=0).fit(X, y).labels_[:24]
+    assert adjusted_rand_score(y[:24], found) == 1

@@ -218,7 +218,8 @@ class TreeSearch:
             best = best_of([one.candidate for one in found])
             self.progress("comparing partitions", len(found), len(partitions), objective=-each.candidate.criterion)
             enough = until is not None and found[best].candidate.n_groups >= until
-            if not compare_all and (enough or len(found) - 1 - best >= PATIENCE):
+            fails = found[best].candidate.barred  # all of them: hints may need more groups
+            if not compare_all and not fails and (enough or len(found) - 1 - best >= PATIENCE):
                 break
         self._settle(found, most)
         return tuple(each.candidate for each in found)
