@@ -63,24 +63,29 @@ def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock, verbose: bool 
         return
     reduced, bound = relaxed
     piece.tighten(_whole(bound) + base)
-    if piece.closed:
-        return
-    left = np.flatnonzero(reduced >= piece.lower - base + 1 - bound - 1e-4)
-    model = _model(len(weights), verbose)
-    _add(model, values[left], cliques[left])
-    kinds = np.ones(len(left), dtype=np.uint8)  # whole numbers
-    model.changeColsIntegrality(len(left), np.arange(len(left), dtype=np.int32), kinds)
-    _run(model, clock)
-    solution, bound = model.getSolution(), model.getInfo().mip_dual_bound
-    if solution.value_valid:
-        chosen = cliques[left[np.array(solution.col_value) > 0.5]]
-        labels = chosen.shape[0] + np.arange(len(weights))  # an uncovered vertex is alone
-        labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
-        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        if piece.graph.valid(labels):
-            piece.improve(labels)
-    if math.isfinite(bound):
-        piece.tighten(_whole(bound) + base)
+    theta = 2.0
+    while not piece.closed and not clock.expired():
+        needed = bound - (piece.lower - base) - 1 + 1e-4
+        cut = min(theta, needed)
+        left = np.flatnonzero(reduced >= -cut)
+        model = _model(len(weights), verbose)
+        _add(model, values[left], cliques[left])
+        kinds = np.ones(len(left), dtype=np.uint8)  # whole numbers
+        model.changeColsIntegrality(len(left), np.arange(len(left), dtype=np.int32), kinds)
+        _run(model, clock)
+        solution, inside = model.getSolution(), model.getInfo().mip_dual_bound
+        if solution.value_valid:
+            chosen = cliques[left[np.array(solution.col_value) > 0.5]]
+            labels = chosen.shape[0] + np.arange(len(weights))  # an uncovered vertex is alone
+            labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
+            labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+            if piece.graph.valid(labels):
+                piece.improve(labels)
+        if math.isfinite(inside):
+            piece.tighten(max(_whole(inside), _whole(bound - cut)) + base)
+        if cut == needed:
+            return
+        theta *= 2
 
 
 def _whole(bound: float) -> int:
