@@ -20,7 +20,7 @@ from fusewise.kernels import beside, to_host
 from fusewise.mri._covariances import LocalKernels, effective_rank
 from fusewise.mri._held_out import Setting, decibels, warn_of_interruption
 from fusewise.mri._interpolation import Interpolated, interpolate
-from fusewise.mri._normal_equations import NormalEquations
+from fusewise.mri._normal_equations import Convolution, NormalEquations
 from fusewise.mri._result import Reconstruction
 from fusewise.mri._sampling import AXES, radii
 from fusewise.mri._tensors import Array, energy, fft2, ifft2, inner, lowest, resampled
@@ -103,7 +103,7 @@ class Estimate:
     frames: Array  # the deviations, filtered by them
 
     def resampled(self, shape: tuple[int, int]) -> Estimate:
-        """The same on another grid, where factors beyond those known are 1."""
+        """The same on another grid; factors beyond those known are 1."""
         solution = replace(self.solution, centers=resampled(self.solution.centers, shape))
         factors = 1 + lowest(self.factors - 1, shape)
         return replace(self, solution=solution, factors=factors, frames=resampled(self.frames, shape))
@@ -125,7 +125,7 @@ class LocalProblem:
     def solve(self, mean: Array, distances: Array, tell: Progress) -> Reconstruction:
         """Choose the setting by the held-out samples, then solve with all; `distances`: T x T squares, on the host."""
         like, shape = self.fitted.target, (int(mean.shape[0]), int(mean.shape[1]))
-        fine, small = grids(shape, self.fitted.normal.spectra.shape[1:] == shape)
+        fine, small = grids(shape, self.fitted.normal)
         problem = self.resampled(fine)
         coarse = problem if small == fine else self.resampled(small)
         whole = LocalKernels.of_distances(beside(distances, like), small, SCALE)
@@ -233,15 +233,21 @@ class LocalProblem:
         return int(np.clip(PATIENCE / (steps * frames**2 * ny * nx), *limits))
 
 
-def grids(shape: tuple[int, int], on_grid: bool) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Sizes of the images of the last frames, on the grid such as are fast for the FFT, and of the first."""
+def grids(shape: tuple[int, int], normal: Convolution) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Sizes of the images of the last frames and of the first: half the image, if large; on the grid fast for the FFT.
+
+    Images of several coils keep their size: maps that end at the edge of the body have no values on another grid.
+    """
     ny, nx = shape
-    if on_grid:
+    fine, half = shape, (ny // 2, nx // 2)
+    if normal.maps is not None or min(shape) < SMALLEST_HALVED:
+        return shape, shape
+    if normal.spectra.shape[1:] == shape:
         fine = (fft.next_fast_len(ny), fft.next_fast_len(nx))
         half = (fft.next_fast_len((ny + 1) // 2), fft.next_fast_len((nx + 1) // 2))
-    else:  # half the size of the convolution's own grid, too, which is even
-        fine, half = shape, shape if ny % 2 or nx % 2 else (ny // 2, nx // 2)
-    return fine, half if min(shape) >= SMALLEST_HALVED else fine
+    elif ny % 2 or nx % 2:  # the convolution's own grid, which is even, cannot be halved alike
+        half = shape
+    return fine, half
 
 
 def local_kernels(images: Array, tiles: int) -> LocalKernels:

@@ -87,13 +87,11 @@ class NormalEquations:
         return NormalEquations(Convolution(self.normal.spectra[some], self.normal.maps), self.target[some], self.energy)
 
     def resampled(self, shape: tuple[int, int]) -> NormalEquations:
-        """Equations of images on another grid (``resampled``); the energy stays that of all samples."""
-        normal, grid = self.normal, self.target.shape[1:]
-        padded = [size * new // old for size, new, old in zip(normal.spectra.shape[1:], shape, grid, strict=True)]
-        values = float(np.sqrt(np.prod(shape) / np.prod(grid)))  # of a pixel, which energies do not depend on
-        maps = None if normal.maps is None else resampled(normal.maps, shape) * values
-        spectra = lowest(normal.spectra, (padded[0], padded[1]))
-        return NormalEquations(Convolution(spectra, maps), resampled(self.target, shape), self.energy)
+        """Equations of images of one coil on another grid (``resampled``); the energy stays that of all samples."""
+        spectra, grid = self.normal.spectra, self.target.shape[1:]
+        padded = [size * new // old for size, new, old in zip(spectra.shape[1:], shape, grid, strict=True)]
+        normal = Convolution(lowest(spectra, (padded[0], padded[1])))
+        return NormalEquations(normal, resampled(self.target, shape), self.energy)
 
     def about(self, image: Array) -> NormalEquations:
         images = library(self.target).zeros_like(self.target) + image
