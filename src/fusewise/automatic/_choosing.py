@@ -26,7 +26,7 @@ from fusewise.automatic._clusters import (
     better_explained,
     with_levels,
 )
-from fusewise.automatic._columns import ColumnMixture, LevelEvidence, columns_of_groups, only_columns
+from fusewise.automatic._columns import ColumnMixture, LevelEvidence, columns_of_groups
 from fusewise.automatic._comparison import Searched, assign, explained
 from fusewise.automatic._cuts import MOST_CLUSTERS
 from fusewise.automatic._evidence import Evidence
@@ -248,12 +248,15 @@ def clusters_of(search: TreeSearch, found: Searched) -> tuple[Mixture, Clusters]
         labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
         mixture, kept = describe(rows, labels, search.worth), best.occupied(search.sample, away)
         pairs: list[tuple[int, int]] = []
-    elif best.n_components > MOST_CLUSTERS and not (search.told or search.hints or search.categories):
+    elif best.n_components > MOST_CLUSTERS and not (search.told or search.hints):
         return _many_clusters(search, found, best)
     else:
         mixture = assign(rows, best, search.hints, search.n_clusters, search.categories)
         kept = _kept(search, subspace, rows, mixture)
-        pairs = [] if search.told else _without_valley(search, mixture, rows, search.within(subspace))
+        pairs = []
+        if not search.told:
+            labels = mixture.log_densities(rows.evidence)[0].argmax(axis=1)
+            pairs = _without_valley(search, mixture, rows, labels, parts_of(rows, search.within(subspace).blur))
     if not search.hints:
         return mixture, Clusters.of(kept, linked(kept.n_components, pairs))
     densities = kept.log_densities(search.wide.take(search.wide_hints.rows))[0]
@@ -263,25 +266,26 @@ def clusters_of(search: TreeSearch, found: Searched) -> tuple[Mixture, Clusters]
 
 def _kept(search: TreeSearch, subspace: Subspace, rows: Rows, mixture: Mixture) -> Part:
     """The components of a mixture: along axes or with independent columns, and with levels beside these."""
-    if search.categories is None or search.columns is None:
-        evidence = rows.evidence if search.wide is search.sample else Evidence.of(subspace, search.wide)
-        away = held(mixture.log_densities(evidence)[0], search.wide_hints, search.n_clusters)
-        return better_explained(search.wide, evidence, subspace, mixture, search.worth, away)
-    numbers, inner = only_columns(search.wide, search.columns), search.within(subspace)
-    evidence = Evidence.of(inner, numbers)
-    categories = search.categories if search.wide is search.sample else LevelEvidence(search.wide, search.levels)
+    numbers, inner = search.wide_numbers, search.within(subspace)
+    evidence = rows.evidence if numbers is search.sample else Evidence.of(inner, numbers)
     own = mixture.log_densities(evidence)[0]
+    if search.categories is None:
+        away = held(own, search.wide_hints, search.n_clusters)
+        return better_explained(numbers, evidence, inner, mixture, search.worth, away)
+    categories = search.categories if search.wide is search.sample else LevelEvidence(search.wide, search.levels)
     away = categories.log_shares(probabilities(own + categories.log_shares(probabilities(own)[0]))[0])
     kept = better_explained(numbers, evidence, inner, mixture, search.worth, away)
     return with_levels(kept, search.wide, search.levels, probabilities(kept.log_densities(numbers)[0] + away)[0])
 
 
-def _without_valley(search: TreeSearch, mixture: Mixture, rows: Rows, inner: Subspace) -> list[tuple[int, int]]:
-    """Pairs of components without a valley between them, and which no category tells apart."""
-    pairs = without_valley(mixture, rows.evidence, parts=parts_of(rows, inner.blur))
+def _without_valley(
+    search: TreeSearch, mixture: Mixture, rows: Rows, labels: Index, parts: Index | None
+) -> list[tuple[int, int]]:
+    """Pairs of components, with their `labels`, without a valley between them, and which no category tells apart."""
+    pairs = without_valley(mixture, rows.evidence, labels, parts)
     if search.categories is None or not pairs:
         return pairs
-    labels = np.unique(mixture.log_densities(rows.evidence)[0].argmax(axis=1), return_inverse=True)[1]
+    labels = np.unique(labels, return_inverse=True)[1]
     apart = search.categories(labels) - float(np.log(len(labels)))
     alike = [np.unique(np.where(labels == a, b, labels), return_inverse=True)[1] for a, b in pairs]
     return [pair for pair, together in zip(pairs, alike, strict=True) if search.categories(together) >= apart]
@@ -291,15 +295,19 @@ def _many_clusters(search: TreeSearch, found: Searched, best: Mixture) -> tuple[
     """The same for many components: rows belong to one each, and only those near a row are looked at."""
     subspace, rows, _ = found.placed
     search.progress(f"fitting {counted(best.n_components, 'component')}", 0)
-    evidence = rows.evidence if search.wide is search.sample else Evidence.of(subspace, search.wide)
+    numbers, inner = search.wide_numbers, search.within(subspace)
+    evidence = rows.evidence if numbers is search.sample else Evidence.of(inner, numbers)
     mixture, labels = refitted(rows, evidence, best)
-    apart = columns_of_groups(search.wide, labels, SOFT_ROUNDS)
+    apart = columns_of_groups(numbers, labels, SOFT_ROUNDS)
     gain = search.worth * (apart.log_likelihood - mixture.fit)
-    cost = apart.complexity - mixture.complexity - axes_complexity(search.wide, subspace)
-    independent = gain > 0.5 * cost * np.log(search.worth * search.wide.shape[0])
+    cost = apart.complexity - mixture.complexity - axes_complexity(numbers, inner)
+    independent = gain > 0.5 * cost * np.log(search.worth * numbers.shape[0])
+    kept = apart if independent else AxisMixture(inner, mixture)
+    if search.categories is not None:
+        kept = with_levels(kept, search.wide, search.levels, labels)
     own = labels if search.wide is search.sample else near_components(mixture, rows.evidence).labels
-    group = linked(mixture.n_components, without_valley(mixture, rows.evidence, own))
-    return mixture, Clusters.of(apart if independent else AxisMixture(subspace, mixture), group)
+    pairs = _without_valley(search, mixture, rows, own, None)
+    return mixture, Clusters.of(kept, linked(mixture.n_components, pairs))
 
 
 def refitted(rows: Rows, evidence: Evidence, mixture: Mixture) -> tuple[Mixture, Labels]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic._columns import ColumnMixture, fit_columns, only_columns
+from fusewise.automatic._columns import ColumnMixture, columns_of_groups, fit_columns, only_columns
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.automatic._rows import prior_variances
@@ -276,12 +276,16 @@ class Clusters(Record):
         return np.where(rare[:, None], other, one)
 
 
-def with_levels(numbers: Part, table: InMemory, levels: Levels, posterior: Real) -> Part:
-    """Components of the columns of numbers, with the levels of a table beside them, given p(k | row), N x K."""
+def with_levels(numbers: Part, table: InMemory, levels: Levels, rows: Real | Index) -> Part:
+    """Components of the columns of numbers, with the levels of a table beside them.
+
+    Given is p(k | row), N x K, or the component of each row.
+    """
     numeric = is_number(table.shape[1], levels)
     begin = np.cumsum([0, *(block.stop - block.start for block in levels)]).tolist()
     blocks = tuple(LevelBlock(*ends, block.ordered) for ends, block in zip(pairwise(begin), levels, strict=True))
-    fitted = fit_columns(only_columns(table, np.flatnonzero(~numeric)), posterior, 1, blocks)
+    fit: Any = fit_columns if rows.ndim == 2 else columns_of_groups
+    fitted = fit(only_columns(table, np.flatnonzero(~numeric)), rows, 1, blocks)
     if isinstance(numbers, AxisMixture):
         return replace(numbers, numbers=np.flatnonzero(numeric), categories=fitted)
     whole: dict[str, Any] = {

@@ -467,23 +467,22 @@ def fit_columns(
     return _mixture(rows, found, posterior, shares, fit)
 
 
-def columns_of_groups(table: InMemory, labels: Index, rounds: int) -> ColumnMixture:
-    """The same for rows that belong to one component each, and a table of numbers.
-
-    The likelihood is that of the rows with their labels.
-    """
-    rows, n = ColumnData.of(table, ()), len(labels)
+def columns_of_groups(table: InMemory, labels: Index, rounds: int, levels: Levels = ()) -> ColumnMixture:
+    """The same for rows that belong to one component each; the likelihood is that of their numbers and labels."""
+    rows, n = ColumnData.of(table, levels), len(labels)
+    values, seen = (each[:, rows.numeric] if levels else each for each in (rows.real.values, rows.real.seen))
     shares = np.bincount(labels) / n
     member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, len(shares)))
     weighted = member
     found: Any = None
     for _ in range(rounds):
         found = _estimated(rows, member, weighted, before=found)
+        means, variances = (each[:, rows.numeric] if levels else each for each in (found.means, found.variances))
         distances, densities = np.zeros(n), np.log(shares)[labels]
         for some in (slice(begin, begin + 10_000) for begin in range(0, n, 10_000)):
-            m, s, x = found.means[labels[some]], found.variances[labels[some]], _dense(rows.real.seen[some])
+            m, s, x = means[labels[some]], variances[labels[some]], _dense(seen[some])
             s = s if rows.errors is None else s + rows.errors[some]
-            distances[some] = (np.square(_dense(rows.real.values[some]) - m * x) / s).sum(axis=1)
+            distances[some] = (np.square(_dense(values[some]) - m * x) / s).sum(axis=1)
             densities[some] -= 0.5 * (x * np.log(2 * np.pi * s)).sum(axis=1)
         densities += log_tails(distances, rows.n_numbers)
         weighted = csr_array(((TAIL + rows.n_numbers) / (TAIL + distances), labels, member.indptr), member.shape)

@@ -135,6 +135,11 @@ class TreeSearch:
         """The sample in the columns in which axes are fitted."""
         return self.sample if self.columns is None else only_columns(self.sample, self.columns)
 
+    @property
+    def wide_numbers(self) -> InMemory:
+        """The rows that columns are fitted to in these columns."""
+        return self.wide if self.columns is None else only_columns(self.wide, self.columns)
+
     def among_numbers(self) -> tuple[Index, TreeSearch] | None:
         """The search led by the numbers of a table that also has categories, and which rows of the sample it is in.
 
