@@ -15,7 +15,6 @@ from fusewise.views._findings import Findings, TableOrigin, read_findings
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._plots import (
     ClusterMapDisplay,
-    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
@@ -46,7 +45,6 @@ __all__ = [
     "Condition",
     "Contrast",
     "Contrasts",
-    "DendrogramDisplay",
     "Description",
     "DoubtfulRow",
     "Effect",

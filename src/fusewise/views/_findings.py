@@ -148,13 +148,6 @@ class Findings:
         return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters).astype(np.intp)
 
     @cached_property
-    def weights(self) -> Real:
-        """Number of rows of the table that each drawn row represents."""
-        _, kind = np.unique(self.labels[self.drawn], return_inverse=True)
-        seen = np.setdiff1d(np.arange(len(self.labels)), self.blank, assume_unique=True)
-        return (np.unique(self.labels[seen], return_counts=True)[1] / np.bincount(kind))[kind]
-
-    @cached_property
     def plane(self) -> Plane:
         """The first two principal components of the clustered rows (so that outliers do not rotate the picture)."""
         inside = self.labels[self.drawn] >= 0

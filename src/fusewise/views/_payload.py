@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from fusewise.views._layouts import neighbour_layout
 from fusewise.views._profile import Missingness, ObservedCenters
 from fusewise.views._rules import python_module, sql_script
 from fusewise.views._sentences import value_words
-from fusewise.views._trees import RowTree, branches_of, row_tree
+from fusewise.views._trees import RowTree, row_tree
 
 
 def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
@@ -297,8 +297,8 @@ def _contrast(contrast: Contrast, place: int, column: TableColumn) -> dict[str, 
 
 
 def _trail(found: Findings) -> dict[str, Any]:
-    """The steps of the path, and the tree of the groups."""
-    trail, tree = found.trail, branches_of(found)
+    """The steps of the path."""
+    trail = found.trail
     steps = [
         {
             "clusters": step.n_clusters,
@@ -310,8 +310,7 @@ def _trail(found: Findings) -> dict[str, Any]:
         }
         for step in trail.steps
     ]
-    rows = packed_whole(trail.rows)
-    return {"steps": steps, "rows": rows, "chosen": trail.chosen, "tree": None if tree is None else asdict(tree)}
+    return {"steps": steps, "rows": packed_whole(trail.rows), "chosen": trail.chosen}
 
 
 def _table(found: Findings, table: RowTree) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from fusewise.support import InputError
 from fusewise.views._colours import COLOURS, MARKERS, colour, shape
 from fusewise.views._findings import read_findings
 from fusewise.views._profile import Missingness, compare_missingness, profile_of
-from fusewise.views._trees import Branches, branches_of, standardised, tree_order
+from fusewise.views._trees import standardised, tree_order
 
 #: Colour of lines and text that are not data, and of what is observed.
 MUTED, OBSERVED = "#57606a", "#5b7083"
@@ -36,8 +36,6 @@ COLOUR_LIMIT = 3.0
 MIN_LABELLED_HEIGHT = 0.03
 #: Maximum number of features of a profile.
 PROFILE_FEATURES = 40
-#: Ratio of the lowest join to the leaves, on the axis of lam.
-LEAF_RATIO = 1.5
 
 
 class _Display(ABC):
@@ -437,47 +435,3 @@ class FusionPathDisplay(_Display):
         _ticks(ax, "x", shown, [f"{self.lams[k]:.3g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
         ax.set(xlabel="fusion strength lam (star: chosen step)", ylabel=self.criterion_name)
         return {"criterion": criterion, "groups": groups}
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class DendrogramDisplay(_Display):
-    """Dendrogram: which groups merge at which lam (strength of the fusion penalty), coloured by cluster.
-
-    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "joins", the lines of each join, and
-    "leaves", the marker of each group.
-
-    Parameters
-    ----------
-    branches : leaves and joins.
-    chosen : step of the result: joins up to it are drawn solid, later ones dotted.
-    """
-
-    branches: Branches
-    chosen: int
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
-        found = read_findings(estimator)
-        branches, chosen = branches_of(found), found.trail.chosen
-        if branches is None or chosen is None:
-            raise InputError("the path has no step with two or more groups: there is no tree to draw")
-        return cls(branches=branches, chosen=chosen).plot(ax=ax)
-
-    def _draw(self, ax: Any) -> dict[str, list[Any]]:
-        floor = min((join.lam for join in self.branches.joins if join.lam > 0), default=1.0) / LEAF_RATIO
-        joins, leaves = [], []
-        for join in self.branches.joins:
-            (a, low), (b, other), top = join.left, join.right, max(join.lam, floor)
-            path = np.array([[a, max(low, floor)], [a, top], [b, top], [b, max(other, floor)]])
-            both = join.clusters[0] if join.clusters[0] == join.clusters[1] else -1
-            look = {"linewidths": 1.1, "linestyles": ":"} if join.step > self.chosen else {"linewidths": 2.2}
-            joins.append(_lines(ax, [path], colors=MUTED if both < 0 else colour(both), **look))
-        for x, cluster in enumerate(self.branches.clusters):
-            leaves.append(_markers(ax, np.array([[x, floor]]), cluster, 5.0))
-        sizes = [f"{size:,}" for size in self.branches.sizes]
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.set(xlabel="number of rows in each group", ylabel="fusion strength lam")
-        _ticks(ax, "x", list(range(len(sizes))), sizes, turned=len(sizes) > 12)
-        return {"joins": joins, "leaves": leaves}

@@ -123,7 +123,6 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             known=found.known,
             trail=found.trail,
             path_sentences=words.path_sentences(found),
-            has_groups=found.rows and data["trail"]["tree"] is not None,
             guarantee=guarantee,
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),

@@ -1,4 +1,4 @@
-"""How rows fuse: the sequence of partitions, the merge tree of groups and of rows, and the table in its order."""
+"""How rows fuse: the sequence of partitions, the merge tree of the rows, and the table in its order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster
 
-from fusewise.automatic import Choice, MergeTree, join_heights, successors
+from fusewise.automatic import Choice, MergeTree, join_heights
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Below the candidates, each cut of the tree has fewer groups than the last by this factor.
 CUT_FACTOR = 1.5
-#: Maximum number of groups at the bottom of the tree.
-MOST_LEAVES = 40
 #: Maximum number of rows that are drawn one by one, with their names; longer tables are averaged in blocks.
 MOST_NAMED = 300
 #: Maximum number of lines of the heat map, and of branches of the tree, of a longer table.
@@ -127,104 +125,6 @@ def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:
         found.append((fcluster(tree.linkage, lam, "distance").astype(np.intp), lam))
         groups /= CUT_FACTOR
     return found
-
-
-@dataclass(frozen=True)
-class Join:
-    """Two branches that merge at `lam`, in a step of the trail.
-
-    `left` and `right` are their lower ends (x, lam at which the branch starts; 0 for a leaf); `clusters` those of the
-    result under each branch, -1 for several.
-    """
-
-    left: tuple[float, float]
-    right: tuple[float, float]
-    lam: float
-    step: int
-    clusters: tuple[int, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Branches:
-    """A dendrogram: rows and most frequent cluster of each leaf, from left to right, and joins by increasing lam."""
-
-    sizes: tuple[int, ...]
-    clusters: tuple[int, ...]
-    joins: tuple[Join, ...]
-
-
-@dataclass
-class _Branch:
-    """A node of the tree under construction, of two `parts` or of one leaf."""
-
-    leaves: list[int]
-    clusters: set[int]
-    lam: float = 0.0
-    step: int = 0
-    parts: tuple[_Branch, ...] = ()
-    x: float = 0.0
-
-    @property
-    def cluster(self) -> int:
-        return next(iter(self.clusters)) if len(self.clusters) == 1 else -1
-
-
-def branches_of(found: Findings) -> Branches | None:
-    """Dendrogram from the finest partition compared upwards; None if there are no two groups."""
-    steps = found.trail.steps
-    compared = (k for k, s in enumerate(steps) if np.isfinite(s.criterion) and 2 <= _n_leaves(s) <= MOST_LEAVES)
-    first = next(compared, None)
-    if first is None:
-        return None
-    rows = found.trail.rows
-    start, labels, weights = steps[first].partition, found.labels[found.drawn][rows], found.weights[rows]
-    weights = weights * (found.weights.sum() / weights.sum())  # the rows of the trail represent all rows
-    leaves = [_Branch([leaf], {_majority(labels[start == leaf])}) for leaf in range(_n_leaves(steps[first]))]
-    joined, roots = _merge(found.trail, first, leaves)
-    order = [leaf for root in roots for leaf in root.leaves]
-    for x, leaf in enumerate(order):
-        leaves[leaf].x = x
-    joins = []
-    for node in joined:
-        left, right = node.parts
-        node.x = (left.x + right.x) / 2
-        clusters = left.cluster, right.cluster
-        joins.append(Join((left.x, left.lam), (right.x, right.lam), node.lam, node.step, clusters))
-    sizes = tuple(round(float(weights[start == leaf].sum())) for leaf in order)
-    return Branches(sizes, tuple(leaves[leaf].cluster for leaf in order), tuple(joins))
-
-
-def _n_leaves(step: Step) -> int:
-    return int(step.partition.max(initial=-1)) + 1
-
-
-def _merge(trail: Trail, first: int, leaves: list[_Branch]) -> tuple[list[_Branch], list[_Branch]]:
-    """Follow the groups of step `first` upwards; return the joined branches, and those left at the end."""
-    standing = dict(enumerate(leaves))
-    joined: list[_Branch] = []
-    ended: list[_Branch] = []
-    for k in range(first + 1, len(trail.steps)):
-        above = successors(trail.steps[k - 1].partition, trail.steps[k].partition)
-        lam = trail.steps[k].lam if np.isfinite(trail.steps[k].lam) else float(k)
-        after: dict[int, _Branch] = {}
-        for group, branch in standing.items():
-            goal, other = int(above[group]), after.get(int(above[group]))
-            if goal < 0:  # its rows are single again: a path need not be nested
-                ended.append(branch)
-            elif other is None:
-                after[goal] = branch
-            else:
-                both = other.leaves + branch.leaves, other.clusters | branch.clusters
-                after[goal] = _Branch(*both, lam, k, (other, branch))
-                joined.append(after[goal])
-        standing = after
-    return joined, [*standing.values(), *ended]
-
-
-def _majority(labels: Labels) -> int:
-    """The most frequent label; -1 if most rows are outliers."""
-    inside = labels[labels >= 0]
-    return int(np.bincount(inside).argmax()) if 2 * len(inside) >= len(labels) and len(inside) else -1
 
 
 def standardised(values: Real) -> Real:
