@@ -16,7 +16,7 @@ import fusewise
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 FILES = [
-    "centers.csv", "completed.csv", "description.txt", "labels.csv", "report.html", "rules.py", "rules.sql", "wine.csv",
+    "centers.csv", "completed.csv", "description.txt", "labels.csv", "report.html", "rules.sql", "wine.csv",
     "wine.fusewise",
 ]  # fmt: skip
 

@@ -235,7 +235,7 @@ def test_results_are_replaced_only_by_force(run, tmp_path):
     (tmp_path / "out/labels.csv").write_text("old")
     ran = run("fit", "t.csv", "--out", "out")
     assert ran.code == 2
-    names = ("labels.csv", "completed.csv", "centers.csv", "description.txt", "rules.sql", "rules.py")
+    names = ("labels.csv", "completed.csv", "centers.csv", "description.txt", "rules.sql")
     assert f"{', '.join(f'out/{name}' for name in names)} already exist" in ran.err
     assert (tmp_path / "out/labels.csv").read_text() == "old"
     assert run("fit", "t.csv", "--out", "out", "--force").code == 0

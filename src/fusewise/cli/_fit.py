@@ -58,14 +58,13 @@ from fusewise.views import (
     description_text,
     limits,
     number_sentence,
-    python_module,
     read_findings,
     sql_script,
     stability_sentence,
 )
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
-WORDS = ("description.txt", "rules.sql", "rules.py")
+WORDS = ("description.txt", "rules.sql")
 REPORT, STABILITY = "report.html", "stability.csv"
 #: The table and the model of the demonstration.
 WINE, WINE_MODEL = "wine.csv", "wine.fusewise"
@@ -192,7 +191,6 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
         texts = {
             "description": description_text(findings, notes),
             "rules_sql": sql_script(findings.rules, stem_of(path)),
-            "rules_py": python_module(findings.rules),
         }
         for name, text in texts.items():
             drafts[name].write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode

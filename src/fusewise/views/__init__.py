@@ -10,7 +10,7 @@ from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, K
 from fusewise.views._colours import COLOURS, colour
 from fusewise.views._columns import columns_of_file, columns_of_reading
 from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts, Effect
-from fusewise.views._description import Description, card, description_text
+from fusewise.views._description import Description, description_text
 from fusewise.views._findings import Findings, TableOrigin, read_findings
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._plots import (
@@ -22,7 +22,7 @@ from fusewise.views._plots import (
 )
 from fusewise.views._profile import ObservedCenters
 from fusewise.views._report import write_page, write_report
-from fusewise.views._rules import ClusterRule, Condition, python_module, sql_script
+from fusewise.views._rules import ClusterRule, Condition, sql_script
 from fusewise.views._sentences import (
     ClusterDescription,
     gap_sentences,
@@ -57,7 +57,6 @@ __all__ = [
     "ObservedCenters",
     "ProfileDisplay",
     "TableOrigin",
-    "card",
     "colour",
     "columns_of_file",
     "columns_of_reading",
@@ -67,7 +66,6 @@ __all__ = [
     "limits",
     "number_sentence",
     "observed_words",
-    "python_module",
     "read_findings",
     "sql_script",
     "stability_sentence",

@@ -21,7 +21,7 @@ from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._findings import Findings
 from fusewise.views._layouts import neighbour_layout
 from fusewise.views._profile import Missingness, ObservedCenters
-from fusewise.views._rules import python_module, sql_script
+from fusewise.views._rules import sql_script
 from fusewise.views._sentences import value_words
 from fusewise.views._trees import RowTree, row_tree
 
@@ -257,7 +257,6 @@ def _partition(found: Findings, places: dict[str, Real], file: str) -> dict[str,
         "contrasts": _contrasts(found),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
         "rulesSql": sql_script(found.rules, file),
-        "rulesPython": python_module(found.rules),
     }
 
 
