@@ -85,8 +85,6 @@ def default_model(
     verbose: int = 0,
 ) -> FusionClustering:
     """The estimator of ``fit`` and ``impute``."""
-    if n_clusters is not None and n_clusters < 1:
-        raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
     return FusionClustering(n_clusters, feature_weights=weights, outliers=outliers, random_state=seed, verbose=verbose)
 
 
