@@ -20,13 +20,11 @@ from fusewise.cli._exits import handling
 from fusewise.cli._models import label_table, open_model, shares_in
 from fusewise.cli._output import (
     Result,
-    Terminal,
     cluster_list,
     column_list,
     columns_data,
     facts,
     headline,
-    picture,
     staged,
     write_csv,
 )
@@ -332,8 +330,7 @@ def _summary(table: Reading, findings: Findings, data: dict[str, Any]) -> list[A
     if data["compiling_seconds"] >= 1:
         rows["compiling"] = f"{data['compiling_seconds']:.1f} s more, on the first run only"
     last = facts(rows, limits=data["limits"], written=list(data["files"].values()), notes=data["notes"])
-    drawn = picture(findings, Terminal().width - 4)
-    return [headline(table.path, *table.shape, table.observed_fraction), column_list(table), clusters, drawn, last]
+    return [headline(table.path, *table.shape, table.observed_fraction), column_list(table), clusters, last]
 
 
 def run_impute(path: Path, out: Path, model: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,

@@ -7,7 +7,7 @@ and ``_colours`` (plots), ``_payload`` and ``_report`` (the page).
 """
 
 from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
-from fusewise.views._colours import COLOURS, colour
+from fusewise.views._colours import COLOURS
 from fusewise.views._columns import columns_of_file, columns_of_reading
 from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts, Effect
 from fusewise.views._description import Description, description_text
@@ -57,7 +57,6 @@ __all__ = [
     "ObservedCenters",
     "ProfileDisplay",
     "TableOrigin",
-    "colour",
     "columns_of_file",
     "columns_of_reading",
     "compare_labels",
