@@ -78,13 +78,16 @@ def fit(
     With --scheduler, or if the parts of a table exceed memory, writes centers.csv and, for each part, its labels as
     labels/PART.parquet.
     """
-    from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
+    from fusewise import FusionClustering
+    from fusewise.cli._fit import REPORT, Outputs, run_fit
     from fusewise.cli._parts import LOCAL, exceeding, run_parts_fit
     from fusewise.support import InputError
     from fusewise.tables import parts_of
 
     weights = options.numbers_of("--weight", weight or (), 0, needed=True) or None
-    model = default_model(n_clusters, seed, outliers=outliers, weights=weights, verbose=1 if verbose else 0)
+    model = FusionClustering(
+        n_clusters, feature_weights=weights, outliers=outliers, random_state=seed, verbose=1 if verbose else 0
+    )
     folder = _default(out, table, "_fusewise")
     outputs = Outputs(
         folder,
@@ -113,11 +116,7 @@ def fit(
             print(f"no browser was found: open {page} yourself", file=sys.stderr)
 
 
-class OnError(StrEnum):
-    """What to do with a cell that is not a number in a numeric column."""
-
-    STOP = "stop"
-    MISSING = "missing"
+OnError = StrEnum("OnError", "stop missing")
 
 
 @options.reading("columns", "drop", "number", "category", "ordered")
@@ -133,7 +132,7 @@ def predict(
             help="A cell that is not a number in a numeric column: stop, or treat it as missing.",
             rich_help_panel=options.COLUMNS,
         ),
-    ] = OnError.STOP,
+    ] = OnError.stop,
     force: options.Overwrite = False,
     safe_csv: options.SafeCsv = False,
     json: options.Json = False,
@@ -145,7 +144,7 @@ def predict(
     """
     from fusewise.cli._models import run_predict
 
-    target, odd = _default(out, table, "_labels.csv"), "missing" if on_error is OnError.MISSING else "raise"
+    target, odd = _default(out, table, "_labels.csv"), "missing" if on_error is OnError.missing else "raise"
     _present(run_predict, model, table, target, asked=asked, on_error=odd, force=force, safe_csv=safe_csv, json=json)
 
 
@@ -179,10 +178,10 @@ def impute(
     Observed values are written back unchanged. A missing number is replaced by its expected value given the observed
     values of its row, a missing category by the most likely one. Columns that cannot be used keep their missing values.
     """
-    from fusewise.cli._fit import default_model, run_impute
+    from fusewise.cli._fit import run_impute
 
-    target, model = _default(out, table, "_completed.csv"), default_model(n_clusters, seed)
-    _present(run_impute, table, target, model, asked=asked, force=force, safe_csv=safe_csv, json=json)
+    target = _default(out, table, "_completed.csv")
+    _present(run_impute, table, target, n_clusters, seed, asked=asked, force=force, safe_csv=safe_csv, json=json)
 
 
 @options.reading()

@@ -32,8 +32,6 @@ MOST_DRAWN = 20_000
 FEWEST_OF_A_CLUSTER = 20
 #: Rows are explained as long as that takes no more densities of rows, of which each takes so many for each column.
 MOST_EVALUATED, EVALUATED = 200_000, 24
-#: Cached attributes that do not depend on which rows are drawn.
-ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "missingness", "rules", "described", "known")
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,14 +206,6 @@ class Findings:
         """The same findings for a page that shows groups only: rare levels are counted as one."""
         columns = tuple(column.without_rare(LEAST_VALUES) for column in self.columns)
         return replace(self, rows=False, remarks=(), origin=replace(self.origin, columns=columns))
-
-    def thinned(self, most: int = MOST_DRAWN) -> Findings:
-        """Return the same findings with about `most` rows drawn at most."""
-        kept = np.searchsorted(self.drawn, _sample(self.model, self.drawn, most))
-        thin = replace(self, drawn=self.drawn[kept], completed=self.completed[kept], fused=self.fused[kept])
-        # What refers to all rows stays the same, and need not be computed twice.
-        vars(thin).update({name: vars(self)[name] for name in ABOUT_ALL_ROWS if name in vars(self)})
-        return thin
 
 
 def read_findings(

@@ -231,9 +231,8 @@ class ClusterMapDisplay(_Display):
         most_features : of more features those that separate the clusters best are drawn.
         ax : matplotlib axes.
         """
-        found = read_findings(estimator, names=names, feature_names=feature_names)
-        thin, profile = found.thinned(most_rows), profile_of(found, most_features)
-        rows = thin.drawn[tree_order(thin)]
+        found = read_findings(estimator, names=names, feature_names=feature_names, most_drawn=most_rows)
+        rows, profile = found.drawn[tree_order(found)], profile_of(found, most_features)
         display = cls(
             cells=standardised(profile.values)[rows],
             rows=rows,
