@@ -50,8 +50,6 @@ from fusewise.tables import (
 from fusewise.views import (
     Findings,
     TableOrigin,
-    columns_of_file,
-    columns_of_reading,
     description_text,
     limits,
     number_sentence,
@@ -149,7 +147,7 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
         encoder, watch = FrameEncoder.of(table), Stopwatch()
         with fitting(table, tell, outliers=model.outliers) as notes:
             model.fit(table, like=earlier)
-            findings = read_findings(model, names=table.names, origin=_origin(table, encoder))
+            findings = read_findings(model, names=table.names, origin=TableOrigin.of_file(table, encoder))
         seconds = {"seconds": watch.working, "compiling_seconds": watch.compiling}
         notes += unmet_notes(model.n_clusters, model.n_clusters_)
         if earlier is not None:
@@ -185,14 +183,6 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
             _write_report(replace(findings, remarks=tuple(notes)), path, drafts["report"], outputs)
     data = _common_data(table, encoder, model, notes) | seconds | _data(findings, outputs)
     return Result(data, _summary(table, findings, data))
-
-
-def _origin(table: Reading, encoder: FrameEncoder) -> TableOrigin:
-    """The columns of the file, for the views."""
-    read, known = columns_of_reading(table), table.labels_column
-    markers = {column.name: tuple(column.markers) for column in read.columns}
-    labels = None if known is None else (known, table.cells[known])
-    return TableOrigin(columns_of_file(table, encoder, markers), read, labels)
 
 
 def _read_cluster_names(path: Path) -> dict[int, str]:

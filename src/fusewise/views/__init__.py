@@ -8,10 +8,10 @@ and ``_colours`` (plots), ``_payload`` and ``_report`` (the page).
 
 from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
 from fusewise.views._colours import COLOURS
-from fusewise.views._columns import columns_of_file, columns_of_reading
+from fusewise.views._columns import TableOrigin
 from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts, Effect
 from fusewise.views._description import Description, description_text
-from fusewise.views._findings import Findings, TableOrigin, read_findings
+from fusewise.views._findings import Findings, read_findings
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._plots import (
     ClusterMapDisplay,
@@ -20,7 +20,6 @@ from fusewise.views._plots import (
     MissingnessDisplay,
     ProfileDisplay,
 )
-from fusewise.views._profile import ObservedCenters
 from fusewise.views._report import write_page, write_report
 from fusewise.views._rules import ClusterRule, Condition, sql_script
 from fusewise.views._sentences import (
@@ -54,11 +53,8 @@ __all__ = [
     "HowSure",
     "KnownLabels",
     "MissingnessDisplay",
-    "ObservedCenters",
     "ProfileDisplay",
     "TableOrigin",
-    "columns_of_file",
-    "columns_of_reading",
     "compare_labels",
     "description_text",
     "gap_sentences",

@@ -16,7 +16,7 @@ from fusewise.views._certainty import (
     doubtful_row,
     doubtful_rows,
 )
-from fusewise.views._columns import ColumnsRead
+from fusewise.views._columns import ColumnRead
 from fusewise.views._contrasts import Contrasts
 from fusewise.views._findings import Findings
 from fusewise.views._rules import ClusterRule
@@ -41,7 +41,7 @@ class Description(PlainRecord):
     Attributes
     ----------
     headline : the result in one sentence.
-    columns : the columns of the table and how each was read (``ColumnsRead``).
+    columns : the columns of the table and how each was read (``ColumnRead``).
     clusters : each cluster in words, with its rule (``ClusterDescription``).
     contrasts : each cluster compared with all other rows, column by column (``Contrasts``).
     rules : a decision rule for each cluster, with ``as_sql`` (``ClusterRule``).
@@ -50,7 +50,7 @@ class Description(PlainRecord):
     """
 
     headline: str
-    columns: ColumnsRead
+    columns: tuple[ColumnRead, ...]
     clusters: tuple[ClusterDescription, ...]
     contrasts: Contrasts
     rules: tuple[ClusterRule, ...]
@@ -118,7 +118,7 @@ def description_text(found: Findings, notes: Sequence[str], option: str = "--n-c
     """The description as a text file, with the columns, what was left out and why, and the notes."""
     described = Description.of(found, option)
     lines = [*described.lines(), "", "Columns:"]
-    for column in described.columns.columns:
+    for column in described.columns:
         not_used = "left out: " if column.role == "left out" else ""
         lines += _wrapped(f"{column.name} ({column.kind}): {not_used}{column.why}", "  ")
     if notes:

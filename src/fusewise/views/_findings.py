@@ -16,9 +16,8 @@ from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import BoundedEntries, Entries
 from fusewise.support import InputError
-from fusewise.tables import Cells
 from fusewise.views._certainty import KnownLabels, compare_labels
-from fusewise.views._columns import ColumnsRead, HalfKnown, TableColumn, columns_in_memory, columns_of_model
+from fusewise.views._columns import HalfKnown, TableColumn, TableOrigin
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
 from fusewise.views._layouts import Plane, fit_plane
 from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
@@ -32,15 +31,6 @@ MOST_DRAWN = 20_000
 FEWEST_OF_A_CLUSTER = 20
 #: Rows are explained as long as that takes no more densities of rows, of which each takes so many for each column.
 MOST_EVALUATED, EVALUATED = 200_000, 24
-
-
-@dataclass(frozen=True, eq=False)
-class TableOrigin:
-    """The columns of a table: those used for clustering, how all were read, and known classes by name and cells."""
-
-    columns: tuple[TableColumn, ...]
-    read: ColumnsRead
-    classes: tuple[str, Cells] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +243,7 @@ def read_findings(
         unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
         fractions = np.tile(fractions, 2)
     if origin is None:
-        used = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
-        origin = TableOrigin(used, columns_in_memory(used))
+        origin = TableOrigin.of_model(encoder, values.astype(float) * scale + shift, columns)
     if isinstance(entries, BoundedEntries) or entries.variances is not None:
         marked = [replace(each, half=_half_known(entries, each, shift, scale)) for each in origin.columns]
         origin = replace(origin, columns=tuple(marked))

@@ -127,7 +127,7 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
             has_numbers=any(column.kind == "number" for column in found.columns),
-            columns_read=found.origin.read.columns,
+            columns_read=found.origin.read,
             convergence=convergence(found),
             settings=settings(found),
             versions=versions(),
