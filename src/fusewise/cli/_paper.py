@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from fusewise.cli._exits import naming_options
 from fusewise.cli._fit import fitting, read_rows, unmet_notes
 from fusewise.cli._models import label_table
 from fusewise.cli._output import BAR, Result, facts, headed, staged, write_csv
-from fusewise.fusion import Ball, Box, FusionPath, Solution, as_fidelity, as_penalty
+from fusewise.fusion import Ball, Box, as_fidelity, as_penalty
 from fusewise.kernels import Labels
 from fusewise.progress import Progress
 from fusewise.support import InputError, counted, readable_apart
@@ -35,6 +34,7 @@ from fusewise.tables import (
     read_grid,
 )
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
+from fusewise.views import FusionPathDisplay, plateaus, point_of_result
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8
@@ -134,14 +134,12 @@ def _steps(model: PenalizedFusion) -> list[dict[str, Any]]:
 
     At the chosen point the groups are those of the result.
     """
-    path: FusionPath | list[Solution] | None = model.path_
-    if path is None:
+    if model.path_ is None:
         return [_step(model.lam_, model.labels_, 1, chosen=True)]
-    taken = max(k for k, point in enumerate(path) if (point.lam, point.penalty) == (model.lam_, model.penalty_))
-    stays = [n for _, same in groupby(p.labels.tobytes() for p in path) for n in [len(list(same))] for _ in range(n)]
+    taken = point_of_result(model)
     return [
-        _step(point.lam, model.labels_ if k == taken else point.labels, stays[k], chosen=k == taken)
-        for k, point in enumerate(path)
+        _step(point.lam, model.labels_ if k == taken else point.labels, stays, chosen=k == taken)
+        for k, (point, stays) in enumerate(zip(model.path_, plateaus(model.path_), strict=True))
     ]
 
 
@@ -152,8 +150,6 @@ def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> dict[str, 
 
 
 def _draw(model: PenalizedFusion, place: Path) -> None:
-    from fusewise.views import FusionPathDisplay
-
     try:
         FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)
     except (ImportError, ValueError) as error:  # matplotlib is missing, or does not know the file format

@@ -30,6 +30,7 @@ from fusewise.views._sentences import (
     observed_words,
     stability_sentence,
 )
+from fusewise.views._trees import plateaus, point_of_result
 
 #: The documented names are those of ``fusewise.report`` and ``fusewise.plots``; the others are for the rooms above.
 __all__ = [
@@ -61,6 +62,8 @@ __all__ = [
     "limits",
     "number_sentence",
     "observed_words",
+    "plateaus",
+    "point_of_result",
     "read_findings",
     "sql_script",
     "stability_sentence",

@@ -315,13 +315,12 @@ def _trail(found: Findings) -> dict[str, Any]:
 def _table(found: Findings, table: RowTree) -> dict[str, Any]:
     """The heat map: cells from 1 (-3 standard deviations) to 255 (+3), 0 if missing."""
     scaled = 128 + 127 * np.clip(table.deviations / MOST_DEVIATION, -1, 1)
-    joins = [(*j.left, *j.right, j.groups, j.lam, j.begin, j.end) for j in table.joins]
     return {
         "rows": packed_whole(table.rows),
         "lines": packed_whole(table.lines),
         "features": table.features,
         "cells": packed(np.where(np.isnan(scaled), 0, np.rint(scaled)), "u1"),
-        "joins": packed(np.array(joins).reshape(-1, 8), "f8"),
+        "joins": packed(np.array(table.joins).reshape(-1, 8), "f8"),
         "named": table.is_named,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster
@@ -65,25 +65,28 @@ def read_trail(found: Findings) -> Trail:
     return Trail((), np.arange(0), None, "")
 
 
+def point_of_result(model: Any) -> int:
+    """The point of the path of a ``PenalizedFusion`` that its result was taken from."""
+    return max(k for k, point in enumerate(model.path_) if (point.lam, point.penalty) == (model.lam_, model.penalty_))
+
+
+def plateaus(path: FusionPath) -> list[int]:
+    """Over how many consecutive points the partition of each point stays the same."""
+    runs = [len(list(same)) for _, same in groupby(labels.tobytes() for labels in path.labels)]
+    return [n for n in runs for _ in range(n)]
+
+
 def _along_path(found: Findings, path: FusionPath) -> Trail:
     """The solutions of a path as steps."""
-    taken = found.model.lam_, found.model.penalty_
-    chosen = max((k for k, s in enumerate(path) if (s.lam, s.penalty) == taken), default=len(path) - 1)
-    steps = []
-    for k, (solution, length) in enumerate(zip(path, _run_lengths(path.labels), strict=True)):
+    chosen, steps = point_of_result(found.model), []
+    for k, (solution, stays) in enumerate(zip(path, plateaus(path), strict=True)):
         parts, centers = solution.labels[found.drawn], solution.centers[found.drawn]
         labels = found.labels[found.drawn] if k == chosen else parts
         rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
-        steps.append(Step(parts, labels, float(solution.lam), length, found.plane.project(rows.astype(float))))
+        criterion = stays if solution.labels.max(initial=-1) >= 1 else np.nan
+        steps.append(Step(parts, labels, float(solution.lam), criterion, found.plane.project(rows.astype(float))))
     name = "number of steps over which the partition stays the same"
     return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
-
-
-def _run_lengths(partitions: list[Labels]) -> list[float]:
-    """For each step, the number of consecutive steps with its partition; NaN for fewer than two groups."""
-    runs = [len(list(same)) for _, same in groupby(labels.tobytes() for labels in partitions)]
-    steps = [float(n) for n in runs for _ in range(n)]
-    return [n if labels.max(initial=-1) >= 1 else np.nan for n, labels in zip(steps, partitions, strict=True)]
 
 
 def _along_tree(found: Findings, choice: Choice) -> Trail:
@@ -153,16 +156,17 @@ def tree_order(found: Findings) -> Index:
     return np.lexsort((found.points[:, 0], position, labels, middles[labels]))
 
 
-@dataclass(frozen=True)
-class TreeJoin:
+class TreeJoin(NamedTuple):
     """Two branches of the tree of rows that merge at `lam`, which leaves so many groups.
 
-    `left` and `right` are their ends (position among the rows, number of groups when the branch was formed); the rows
-    under the join are those at the positions begin .. end - 1.
+    Each branch has a position among the rows, and the number of groups when it was formed; the rows under the join are
+    those at the positions begin .. end - 1.
     """
 
-    left: tuple[float, float]
-    right: tuple[float, float]
+    left: float
+    left_groups: int
+    right: float
+    right_groups: int
     groups: int
     lam: float
     begin: int
@@ -227,8 +231,8 @@ def _joins(tree: MergeTree, place: Index, position: Index, n_rows: int) -> tuple
         pair, node = (int(left), int(right)), n + k
         if all(end[child] - begin[child] >= least for child in pair):
             a, b = sorted(pair, key=lambda child: middle[child])
-            ends = [(float(middle[child]), float(formed[child])) for child in (a, b)]
-            found.append(TreeJoin(ends[0], ends[1], n - 1 - k, float(lam), int(begin[node]), int(end[node])))
+            ends = middle[a], formed[a], middle[b], formed[b]
+            found.append(TreeJoin(*ends, n - 1 - k, lam, begin[node], end[node]))
             middle[node], formed[node] = (middle[a] + middle[b]) / 2, n - 1 - k
         else:
             large = max(pair, key=lambda child: end[child] - begin[child])
