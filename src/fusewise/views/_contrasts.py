@@ -127,25 +127,19 @@ def gap_p_value(gap: float, n: int, m: int) -> float:
     return float(kolmogorov(gap * np.sqrt(n * m / (n + m))))
 
 
-def chi_square_p_value(counts: Index) -> float:
-    """p-value of Pearson's chi-square test of independence in a table of counts; NaN if nothing can differ."""
-    counts, statistic = _chi_square(counts)
-    degrees = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    return float(chdtrc(degrees, statistic)) if min(counts.shape) > 1 else np.nan
+def chi_square(counts: Index) -> tuple[float, float]:
+    """Cramér's V² of a table of counts, and the p-value of Pearson's test of independence; NaN if nothing can differ.
 
-
-def cramers_v_squared(counts: Index) -> float:
-    """Cramér's V², chi² / (n min(rows - 1, columns - 1)); for two columns the eta² of one of them as 0/1."""
-    counts, statistic = _chi_square(counts)
-    least = min(counts.shape) - 1
-    return statistic / (int(counts.sum()) * least) if least > 0 else 0.0
-
-
-def _chi_square(counts: Index) -> tuple[Index, float]:
-    """The counts without empty rows and columns, and Pearson's X²."""
+    V² = X² / (n min(rows - 1, columns - 1)), without empty rows and columns; for two columns the eta² of one of them
+    as 0/1.
+    """
     counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(int(counts.sum()), 1)
-    return counts, float((np.square(counts - expected) / expected).sum())
+    degrees, least = (counts.shape[0] - 1) * (counts.shape[1] - 1), min(counts.shape) - 1
+    if least < 1:
+        return 0.0, np.nan
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / int(counts.sum())
+    statistic = float((np.square(counts - expected) / expected).sum())
+    return statistic / (int(counts.sum()) * least), float(chdtrc(degrees, statistic))
 
 
 def between_groups(table: Real, labels: Labels) -> tuple[Real, Real]:
@@ -427,7 +421,7 @@ def importances_of(columns: Sequence[TableColumn], labels: Labels) -> tuple[Real
         counts = np.zeros((len(sizes), len(columns[j].levels)), np.intp)
         np.add.at(counts, (labels[seen], columns[j].values[seen].astype(np.intp)), 1)
         counts[~enough(counts.sum(axis=1), sizes)] = 0
-        shares[j], p_values[j] = cramers_v_squared(counts), chi_square_p_value(counts)
+        shares[j], p_values[j] = chi_square(counts)
     return shares, p_values
 
 
@@ -464,7 +458,7 @@ def _compared(
     at = int(away.argmax() if away.max() >= -away.min() - 1e-12 else away.argmin())
     effect = share_difference(int(counts[0, at]), n, int(counts[1, at]), m)
     level = str(column.levels[int(distinct[at])])
-    return effect, level, total_variation(*counts), np.nan, chi_square_p_value(counts)
+    return effect, level, total_variation(*counts), np.nan, chi_square(counts)[1]
 
 
 def model_center(column: TableColumn, center: Real) -> tuple[float, ...]:

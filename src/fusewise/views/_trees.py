@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster
+from sklearn.preprocessing import StandardScaler
 
 from fusewise.automatic import Choice, MergeTree, join_heights
 from fusewise.fusion import FusionPath
@@ -132,11 +133,8 @@ def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:
 
 def standardised(values: Real) -> Real:
     """Columns in standard deviations from the mean of their observed entries; NaN if missing."""
-    seen = ~np.isnan(values)
-    counts = np.maximum(seen.sum(axis=0), 1)
-    middle = np.where(seen, values, 0.0).sum(axis=0) / counts
-    squares = np.square(np.where(seen, values - middle, 0.0)).sum(axis=0) / counts
-    return np.asarray((values - middle) / np.where(squares > 0, np.sqrt(squares), 1.0))
+    with np.errstate(invalid="ignore"):  # of a column without values
+        return np.asarray(StandardScaler().fit_transform(values))
 
 
 def tree_order(found: Findings) -> Index:
