@@ -68,16 +68,6 @@ def test_the_file_is_what_is_printed(run, table, options):
     assert lams == sorted(set(lams))
 
 
-def test_a_picture(run, table):
-    pytest.importorskip("matplotlib")
-    assert run("path", table, "--picture", "p.png", "--out", "p.csv").code == 0
-    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
-    ran = run("path", table, "--picture", "p.docx", "--out", "q.csv")
-    assert ran.code == 2
-    assert "--picture: Format 'docx' is not supported" in ran.err
-    assert not Path("q.csv").exists()
-
-
 @pytest.fixture
 def tight(tmp_path):
     """Two narrow clusters in 20 features, half hidden, with their classes."""

@@ -188,7 +188,6 @@ def impute(
 def path(
     table: options.TableFile,
     out: options.PathFile = None,
-    picture: options.PictureFile = None,
     partition: options.PartitionFile = None,
     standardize: options.Standardize = True,
     n_clusters: options.ClusterCount = None,
@@ -214,7 +213,7 @@ def path(
     from fusewise.cli._paper import paper_model, run_path
 
     model = paper_model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
-    files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "picture": picture, "partition": partition}
+    files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "partition": partition}
     _present(run_path, table, model, **files, force=force, asked=asked, standardize=standardize, json=json)
 
 

@@ -180,7 +180,6 @@ OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the r
 LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]
 CompletedFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_completed.csv).")]
 PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
-PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
 _PARTITION = "Also write the cluster of each row in the chosen partition."
 PartitionFile = Annotated[Path | None, _output(metavar="FILE", help=_PARTITION)]
 _LIKE = "Earlier model, written by --save: clusters keep its numbers as far as they match."

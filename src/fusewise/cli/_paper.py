@@ -34,7 +34,7 @@ from fusewise.tables import (
     read_grid,
 )
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
-from fusewise.views import FusionPathDisplay, plateaus, point_of_result
+from fusewise.views import plateaus, point_of_result
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8
@@ -79,12 +79,12 @@ def _count(word: str) -> int | str | None:
     return int(word) if word.isdecimal() else None if word.lower() == "none" else word.lower()
 
 
-def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | None, partition: Path | None,
+def run_path(path: Path, model: PenalizedFusion, *, out: Path, partition: Path | None,
              force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> Result:  # fmt: skip
-    """Read a table, fuse its rows along a path, and write the path and, if asked for, a picture and the labels."""
+    """Read a table, fuse its rows along a path, and write the path and, if asked for, the labels."""
     table = read_rows(path, model.n_clusters, asked, tell)
     encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
-    files = [file for file in (out, picture, partition) if file is not None]
+    files = [file for file in (out, partition) if file is not None]
     with staged(files, force=force, sources=files_of(path)) as places:
         with fitting(table, tell) as notes, naming_options(OPTIONS):
             model.fit(encoder.encode(table))
@@ -97,8 +97,6 @@ def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | N
             "sizes": [" ".join(map(str, step["sizes"])) for step in steps],
         }
         write_csv(places[out], columns, table.dialect)
-        if picture is not None:
-            _draw(model, places[picture])
         if partition is not None:
             rows = label_table(table.names, table.names_column, model.labels_, table.dialect)
             write_csv(places[partition], rows, table.dialect)
@@ -147,13 +145,6 @@ def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> dict[str, 
     sizes = sorted(np.bincount(labels[labels >= 0]).tolist(), reverse=True)
     alone = int(np.count_nonzero(labels < 0))
     return {"lam": lam, "sizes": sizes, "clusters": len(sizes), "alone": alone, "stays": stays, "chosen": chosen}
-
-
-def _draw(model: PenalizedFusion, place: Path) -> None:
-    try:
-        FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)
-    except (ImportError, ValueError) as error:  # matplotlib is missing, or does not know the file format
-        raise InputError(f"--picture: {error}") from error
 
 
 #: Observed fractions for which the guarantee is tabulated.

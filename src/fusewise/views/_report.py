@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import platform
@@ -132,7 +131,6 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             settings=settings(found),
             versions=versions(),
             rerun=command or rerun(found, file),
-            fingerprint=fingerprint(found) if found.rows else None,
             data=markup(to_json(data)),
             style=markup("\n".join(map(_ours, STYLES))),
             script=markup("\n".join(map(_ours, SCRIPTS))),
@@ -282,12 +280,6 @@ def rerun(found: Findings, file: str) -> str:
         ]
     lines = "\n".join(imports)
     return f"{lines}\n\nmodel = {kind}({arguments}).fit(X)\nmodel.report({file!r})"
-
-
-def fingerprint(found: Findings) -> str:
-    """SHA-256 of the table as 8-byte floats, row by row, with NaN for missing entries."""
-    table = np.ascontiguousarray(np.where(found.mask, found.values, np.nan), dtype="<f8")
-    return hashlib.sha256(table.tobytes()).hexdigest()
 
 
 def _value(value: Any) -> str:

@@ -83,7 +83,7 @@ function startPath() {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   let at = chosen, places = placesAt(at), timer = 0, frame = 0;
   const rows = new Picture("path-picture", (surface) => paintPath(surface, at, places), { height: (width) => mapHeight(width, maps[0].frame), canvas: true, file: "path" });
-  const chart = new Picture("path-criterion", (surface) => paintCriterion(surface, at, jump), { height: () => 306 * theme().unit, file: "criterion" });
+  const chart = new Picture("path-criterion", (surface) => paintCriterion(surface, at, jump), { height: () => 400 * theme().unit, file: "criterion" });
 
   function go(k, milliseconds = still.matches ? 0 : GLIDE) {
     at = k;
