@@ -197,8 +197,6 @@ class Side:
     # quantiles at 10% and 90%
     low: float = np.nan
     high: float = np.nan
-    within: float = np.nan  # share of the values between those two quantiles of the cluster
-    above: float = np.nan  # share of the values above the limit of the contrast
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -231,14 +229,6 @@ class _CountedValues:
         below, above = (self.distinct[np.searchsorted(upto, part(at), "right")] for part in (np.floor, np.ceil))
         low, median, high = (below + (at - np.floor(at)) * (above - below)).tolist()
         return Side(n, missing, binned, median, float((counts * self.distinct).sum()) / n, low, high)
-
-    def placed(self, side: Side, counts: Index, here: Side, limit: float) -> Side:
-        """The side with the shares of its values in the inner 80% of the cluster and above a limit."""
-        if not side.n or np.isnan(here.low):
-            return side
-        inner = (self.distinct >= here.low) & (self.distinct <= here.high)
-        shares = [int(counts[some].sum()) / side.n for some in (inner, self.distinct > limit)]
-        return replace(side, within=shares[0], above=shares[1] if np.isfinite(limit) else np.nan)
 
 
 #: Maximum number of columns compared cluster by cluster (those that matter most), and of rows compared.
@@ -436,7 +426,6 @@ def _contrast(about: ColumnImportance, values: _CountedValues, labels: Labels, k
     effect, level, separation, limit, p_value = None, None, 0.0, np.nan, np.nan
     if enough(here.n, n) and enough(there.n, m):
         effect, level, separation, limit, p_value = _compared(values.column, values.distinct, counts)
-    here, there = values.placed(here, counts[0], here, limit), values.placed(there, counts[1], here, limit)
     return Contrast(
         k, about.position, about.name, about.kind, effect, level, about.bins.levels, separation, limit, p_value,
         missing, here, there, model_center(values.column, center),

@@ -18,7 +18,7 @@ from fusewise.views._trees import standardised, tree_order
 
 #: Colour of lines and text that are not data, and of what is observed.
 MUTED, OBSERVED = "#57606a", "#5b7083"
-#: More markers or lines than this are drawn as pixels in vector formats.
+#: More markers than this are drawn as pixels in vector formats.
 MOST_VECTOR = 5_000
 #: No legend is drawn for more clusters than this.
 MOST_IN_LEGEND = 12
@@ -62,22 +62,6 @@ class _Display(ABC):
         self.ax_, self.artists_ = ax, self._draw(ax)
         self.figure_ = ax.figure
         return self
-
-
-def _markers(ax: Any, places: Real, cluster: int, size: float, **look: Any) -> Any:
-    """Markers of a cluster at n x 2 places."""
-    kind = {"marker": "x", "linewidths": 1.1} if cluster < 0 else {"marker": MARKERS[shape(cluster)], "linewidths": 0}
-    few = len(places) <= MOST_VECTOR
-    return ax.scatter(*places.T, s=size**2, color=colour(cluster), zorder=3, rasterized=not few, **kind, **look)
-
-
-def _lines(ax: Any, paths: Sequence[Real], **look: Any) -> Any:
-    """Lines through the places of each path, m x 2."""
-    from matplotlib.collections import LineCollection
-
-    drawn = ax.add_collection(LineCollection(list(paths), rasterized=len(paths) > MOST_VECTOR, **look))
-    ax.autoscale_view()
-    return drawn
 
 
 def _cells(
@@ -164,6 +148,8 @@ class FusionMapDisplay(_Display):
         return 6.0, 4.6
 
     def _draw(self, ax: Any) -> dict[str, list[Any]]:
+        from matplotlib.collections import LineCollection
+
         crowd = min(1.0, np.sqrt(400 / max(len(self.points), 1)))  # many rows are drawn smaller and fainter
         artists: dict[str, list[Any]] = {"lines": [], "rows": [], "centers": []}
         every = 1 + len(self.points) // MOST_LINES
@@ -172,9 +158,11 @@ class FusionMapDisplay(_Display):
             if k >= 0:
                 lines = np.stack([self.points[mine], self.ends[mine]], axis=1)[::every]
                 look = {"colors": colour(k), "linewidths": 0.5, "alpha": 0.12 + 0.33 * crowd}
-                artists["lines"].append(_lines(ax, list(lines), **look))
-            look = {"label": name, "alpha": 0.5 + 0.4 * crowd}
-            artists["rows"].append(_markers(ax, self.points[mine], k, 2 + 2.6 * crowd, **look))
+                artists["lines"].append(ax.add_collection(LineCollection(list(lines), **look)))
+            kind = {"marker": "x", "linewidths": 1.1} if k < 0 else {"marker": MARKERS[shape(k)], "linewidths": 0}
+            look = {"color": colour(k), "alpha": 0.5 + 0.4 * crowd, "rasterized": int(mine.sum()) > MOST_VECTOR} | kind
+            size = (2 + 2.6 * crowd) ** 2
+            artists["rows"].append(ax.scatter(*self.points[mine].T, s=size, zorder=3, label=name, **look))
         for k, place in enumerate(self.centers):
             ring = {"markersize": 12, "color": "white", "markeredgecolor": colour(k), "markeredgewidth": 1.8}
             ax.plot(*place, "o", zorder=4, **ring)
