@@ -117,11 +117,6 @@ def largest_gap(inside: Index, outside: Index) -> tuple[float, int]:
     return (float(gaps[at]) if len(gaps) > 1 else 0.0), at
 
 
-def total_variation(inside: Index, outside: Index) -> float:
-    """sum |p - q| / 2: the largest difference of the shares of any set of levels."""
-    return float(np.abs(inside / inside.sum() - outside / outside.sum()).sum() / 2)
-
-
 def gap_p_value(gap: float, n: int, m: int) -> float:
     """Asymptotic p-value of Kolmogorov and Smirnov's test for two samples; conservative if there are ties."""
     return float(kolmogorov(gap * np.sqrt(n * m / (n + m))))
@@ -447,7 +442,7 @@ def _compared(
     at = int(away.argmax() if away.max() >= -away.min() - 1e-12 else away.argmin())
     effect = share_difference(int(counts[0, at]), n, int(counts[1, at]), m)
     level = str(column.levels[int(distinct[at])])
-    return effect, level, total_variation(*counts), np.nan, chi_square(counts)[1]
+    return effect, level, float(np.abs(away).sum() / 2), np.nan, chi_square(counts)[1]
 
 
 def model_center(column: TableColumn, center: Real) -> tuple[float, ...]:

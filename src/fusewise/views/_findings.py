@@ -99,24 +99,15 @@ class Findings:
         return np.column_stack([column.seen for column in self.columns])
 
     @property
-    def observed_fraction(self) -> float:
-        """Share of the entries of the user's table that were observed."""
-        return float(self.seen.mean())
-
-    @property
     def n_clusters(self) -> int:
         """Number of clusters K."""
         return len(self.centers)
 
-    @property
-    def mask(self) -> Mask:
-        """Whether each feature was observed."""
-        return ~np.isnan(self.values)
-
     @cached_property
     def blank(self) -> Index:
         """Rows of which nothing is known."""
-        return np.flatnonzero(~np.any([self.mask.any(axis=1), *(column.bounded for column in self.columns)], axis=0))
+        known = [~np.isnan(self.values).all(axis=1), *(column.bounded for column in self.columns)]
+        return np.flatnonzero(~np.any(known, axis=0))
 
     @property
     def n_outliers(self) -> int:

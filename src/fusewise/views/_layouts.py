@@ -32,11 +32,6 @@ class Plane:
         """Project rows of the table onto the plane."""
         return np.asarray((scaled(rows, self.unit, self.units) - self.mean) @ self.axes.T)
 
-    @property
-    def note(self) -> str:
-        """A sentence on the columns that the components are those of, if they were changed."""
-        return "" if self.units is None else "Principal components of columns made symmetric."
-
 
 def scaled(rows: Real, unit: Real, units: Units | None) -> Real:
     """Complete rows in the units of the plane."""

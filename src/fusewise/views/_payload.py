@@ -144,8 +144,9 @@ def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
         f"{which} principal component ({share:.0%} of the variance)"
         for which, share in zip(("first", "second"), found.plane.shares, strict=True)
     ]
+    note = "" if found.plane.units is None else "Principal components of columns made symmetric."
     words: dict[str, dict[str, Any]] = {
-        "components": {"axes": axes, "lines": True, "ticks": True, "note": found.plane.note},
+        "components": {"axes": axes, "lines": True, "ticks": True, "note": note},
         "neighbours": {
             "axes": ["", ""],
             "lines": False,

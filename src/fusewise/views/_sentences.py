@@ -121,16 +121,14 @@ def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
     found: list[list[str]] = [[] for _ in traits]
     for part, most in (("name", FEW_PROPERTIES), ("name", MOST_PROPERTIES), ("short", FEW_PROPERTIES)):
         often = Counter(frozenset(name) for name in found)  # "high a, high b" is "high b, high a"
-        longer = [[_shortened_in(trait, getattr(trait, part)) for trait in of[:most]] for of in traits]
+        longer = [
+            [getattr(trait, part).replace(trait.column, _shortened(trait.column), 1) for trait in of[:most]]
+            for of in traits
+        ]
         found = [
             more if often[frozenset(name)] > 1 or not name else name for name, more in zip(found, longer, strict=True)
         ]
     return tuple(map(", ".join, found))
-
-
-def _shortened_in(trait: Trait, name: str) -> str:
-    """The name of a trait with that of its column shortened, which may be a whole question."""
-    return name.replace(trait.column, _shortened(trait.column), 1)
 
 
 def _shortened(text: str) -> str:
@@ -240,7 +238,7 @@ def headline(found: Findings) -> str:
     others = f" and {counted(found.n_outliers, 'outlier')}" if found.n_outliers else ""
     size = f"{counted(n, 'row')} and {counted(p, 'column')}"
     number = counted(found.n_clusters, "cluster")
-    return f"{number}{others} in {size}; {observed_words(found.observed_fraction)}."
+    return f"{number}{others} in {size}; {observed_words(float(found.seen.mean()))}."
 
 
 def observed_words(share: float) -> str:
