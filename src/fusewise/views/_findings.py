@@ -223,7 +223,8 @@ def read_findings(
     some, by_default = entries.take(drawn), isinstance(model.path_, Choice)
     completed = some.fill(model.path_.completed(some) if by_default else np.asarray(model.fused_)[drawn])
     values = np.where(entries.mask, entries.values, np.nan)
-    unit = _spread(entries) if by_default else np.ones(p)
+    spread = np.sqrt(entries.column_variances)
+    unit = np.where(by_default & (spread > 0), spread, 1.0)
     centers, fused = np.asarray(model.cluster_centers_), np.asarray(model.fused_)[drawn]
     if np.iscomplexobj(values):
         values[~entries.mask] = complex(np.nan, np.nan)
@@ -307,9 +308,3 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
         share = max(most * len(members) // len(seen), min(FEWEST_OF_A_CLUSTER, len(members)))
         kept.append(members[np.argsort(turn[members], kind="stable")[:share]])
     return seen[np.sort(np.concatenate(kept))]
-
-
-def _spread(entries: Entries) -> Real:
-    """Standard deviation of each column; 1 for a constant column."""
-    variances = entries.column_variances
-    return np.where(variances > 0, np.sqrt(variances), 1.0)

@@ -48,8 +48,7 @@ def fit_plane(rows: Real, unit: Real, units: Units | None = None) -> Plane:
     mean = z.mean(axis=0)
     if n > 1 and np.ptp(z, axis=0).max() > 0:
         found = PCA(min(2, n, p), random_state=0).fit(z)
-        signs = np.sign(found.components_[np.arange(found.n_components_), np.abs(found.components_).argmax(axis=1)])
-        axes[: found.n_components_] = found.components_ * signs[:, None]
+        axes[: found.n_components_] = found.components_
         shares[: found.n_components_] = found.explained_variance_ratio_
     return Plane(unit, mean, axes, shares, units)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import platform
 from collections.abc import Sequence
@@ -269,17 +268,12 @@ def versions() -> list[tuple[str, str]]:
 def rerun(found: Findings, file: str) -> str:
     """Python code that reproduces the report from the same table X."""
     model = found.model
-    defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
-    changed = [(k, v) for k, v in model.get_params(deep=False).items() if _value(v) != _value(defaults.get(k))]
-    arguments = ", ".join(f"{name}={_value(value)}" for name, value in changed)
-    kind = type(model).__name__
-    imports = [f"from fusewise import {kind}"]
+    imports = [f"from fusewise import {type(model).__name__}"]
     for room, of in (("fidelity", Fidelity), ("penalties", Penalty)):
-        imports += [
-            f"from fusewise.{room} import {type(value).__name__}" for _, value in changed if isinstance(value, of)
-        ]
+        used = [value for value in model.get_params(deep=False).values() if isinstance(value, of)]
+        imports += [f"from fusewise.{room} import {type(value).__name__}" for value in used]
     lines = "\n".join(imports)
-    return f"{lines}\n\nmodel = {kind}({arguments}).fit(X)\nmodel.report({file!r})"
+    return f"{lines}\n\nmodel = {model!r}.fit(X)\nmodel.report({file!r})"
 
 
 def _value(value: Any) -> str:
