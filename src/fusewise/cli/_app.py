@@ -244,7 +244,7 @@ def demo(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the results.", rich_help_panel=options.OUTPUT)
     ] = Path("fusewise_demo"),
-    hidden: Annotated[float, typer.Option(help="Fraction of the entries to hide, from 0 to 0.9.")] = 0.3,
+    hidden: Annotated[float, typer.Option(min=0, max=0.9, help="Fraction of the entries to hide.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for choosing the hidden entries.")] = 0,
     force: options.Overwrite = False,
     json: options.Json = False,

@@ -346,8 +346,6 @@ def run_demo(out: Path, *, hidden: float, seed: int, force: bool, tell: Progress
     """Write scikit-learn's Wine data with hidden entries, fit it, and measure the error of the values filled in."""
     from sklearn.datasets import load_wine
 
-    if not 0 <= hidden <= 0.9:
-        raise InputError(f"--hidden must be from 0 to 0.9, got {hidden:g}")
     wine = load_wine()
     X = hide_entries(wine.data, hidden, random_state=seed)
     cells: Any = X.astype(object)
