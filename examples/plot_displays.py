@@ -1,4 +1,4 @@
-"""Six plots of one model: map, path, merge tree, profiles, missing values and the table itself.
+"""Five plots of one model: map, path, profiles, missing values and the table itself.
 
 Run ``python examples/plot_displays.py --out displays.png``. The table is Wine with 30% of its entries hidden and
 the ash column hidden entirely for the first cultivar, which the plot of the missing values reveals.
@@ -17,7 +17,6 @@ from fusewise import FusionClustering
 from fusewise.datasets import hide_entries
 from fusewise.plots import (
     ClusterMapDisplay,
-    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
@@ -36,11 +35,10 @@ def main() -> None:
 
     figure = plt.figure(figsize=(13, 15), layout="constrained")
     places = figure.subplot_mosaic(
-        [["map", "profile"], ["path", "profile"], ["tree", "missing"], ["table", "table"]], height_ratios=[3, 2, 3, 4]
+        [["map", "profile"], ["path", "profile"], ["path", "missing"], ["table", "table"]], height_ratios=[3, 1, 2, 4]
     )
     FusionMapDisplay.from_estimator(model, ax=places["map"])
     FusionPathDisplay.from_estimator(model, ax=places["path"])
-    DendrogramDisplay.from_estimator(model, ax=places["tree"])
     ProfileDisplay.from_estimator(model, ax=places["profile"])
     MissingnessDisplay.from_estimator(model, ax=places["missing"])
     ClusterMapDisplay.from_estimator(model, ax=places["table"])

@@ -27,7 +27,7 @@ import numpy as np
 from fusewise import FusionClustering, FusionImputer, exact, fuse, fusion_path, load, mri, plots, theory
 from fusewise.mri import _sampling as coils
 from fusewise.mri import _files as formats
-from fusewise.views import _mri_page as mri_page
+from fusewise.views import write_mri_page
 from fusewise.observations import ParquetBlocks
 from fusewise.tables import read_table
 
@@ -68,7 +68,7 @@ NEEDS = {
     "mri maps": ("mri", "coils.maps_from_images(images)"),
     "mri ISMRMRD": ("mri", "formats.read_ismrmrd('scan.h5', 10)"),
     "mri NIfTI": ("mri", "formats.write_nifti('i.nii', images)"),
-    "mri pictures": ("mri", "mri_page._pillow()"),
+    "mri pictures": ("mri", "write_mri_page(None, None, None, '')"),
     "reproduce": ("plot", "from fusewise.reproduce import reproduce"),
 }  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from fusewise.views import (
     ClusterMapDisplay,
-    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
@@ -11,7 +10,6 @@ from fusewise.views import (
 
 __all__ = [
     "ClusterMapDisplay",
-    "DendrogramDisplay",
     "FusionMapDisplay",
     "FusionPathDisplay",
     "MissingnessDisplay",

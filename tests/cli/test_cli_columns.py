@@ -68,7 +68,6 @@ def test_only_some_columns(run, wide, given):
     (["--names", "nobody"], "--names: the table has no column 'nobody'"),
     (["--drop", "*"], "no column of"),
     (["--n-clusters", "50"], "--n-clusters 50 is more than the 36 rows"),
-    (["--n-clusters", "0"], "--n-clusters must be at least 1"),
 ])  # fmt: skip
 @pytest.mark.parametrize("command", ["fit", "impute", "path"])
 def test_options_that_do_not_fit_the_table(run, tmp_path, wide, command, options, message):

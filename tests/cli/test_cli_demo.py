@@ -16,12 +16,12 @@ import fusewise
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 FILES = [
-    "centers.csv", "completed.csv", "description.txt", "labels.csv", "report.html", "rules.py", "rules.sql", "wine.csv",
+    "centers.csv", "completed.csv", "description.txt", "labels.csv", "report.html", "rules.sql", "wine.csv",
     "wine.fusewise",
 ]  # fmt: skip
 
 
-def test_demo_ends_with_a_picture_and_the_report(run, monkeypatch, capsys):
+def test_demo_ends_with_the_report(run, monkeypatch, capsys):
     """Run as ``make demo`` does, twice: the second run replaces the first."""
     monkeypatch.setattr(sys, "argv", ["demo.py", "--out", "here"])
     for _ in range(2):
@@ -30,7 +30,6 @@ def test_demo_ends_with_a_picture_and_the_report(run, monkeypatch, capsys):
         assert exit_.value.code in (0, None)
         out = capsys.readouterr().out
         assert out.rstrip().endswith(f"Report: {Path('here/report.html')}")
-        assert "two principal components" in out
         assert sorted(os.listdir("here")) == FILES
     assert fusewise.load("here/wine.fusewise").n_clusters_ == 3
 
@@ -53,7 +52,7 @@ def test_demo_compares_with_what_was_hidden(run):
 
 def test_demo_refuses_what_makes_no_sense(run):
     assert (ran := run("demo", "--hidden", "1.5")).code == 2
-    assert "--hidden must be from 0 to 0.9" in ran.err
+    assert "'--hidden'" in ran.err
     assert os.listdir() == []
 
 

@@ -1,4 +1,4 @@
-"""``fusewise path``, ``guarantee`` and ``plan``: the paper's algorithm and theory, with the library's numbers."""
+"""``fusewise path`` and ``guarantee``: the paper's algorithm and theory, with the library's numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fusewise import PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Ball
 from fusewise.penalties import H1, MCP
-from fusewise.theory import ClusterGeometry, required_sampling, success_probability
+from fusewise.theory import ClusterGeometry, success_probability
 
 
 def standardised(X):
@@ -68,19 +68,6 @@ def test_the_file_is_what_is_printed(run, table, options):
     assert lams == sorted(set(lams))
 
 
-def test_a_picture(run, table):
-    pytest.importorskip("matplotlib")
-    assert run("path", table, "--picture", "p.png", "--out", "p.csv").code == 0
-    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
-    ran = run("path", table, "--picture", "p.docx", "--out", "q.csv")
-    assert ran.code == 2
-    assert "--picture: Format 'docx' is not supported" in ran.err
-    assert not Path("q.csv").exists()
-
-
-PLAN = ["plan", "--clusters", "3", "--size", "200", "--features", "50", "--kappa", "0.4", "--coherence", "2"]
-
-
 @pytest.fixture
 def tight(tmp_path):
     """Two narrow clusters in 20 features, half hidden, with their classes."""
@@ -88,38 +75,6 @@ def tight(tmp_path):
     X = hide_entries(X, 0.5, random_state=0)
     path = write(tmp_path / "t.csv", [*(f"f{j}" for j in range(20)), "kind"], [[*x, "uv"[k]] for x, k in zip(X, y)])  # noqa: B905
     return path, X, y
-
-
-def test_plan_agrees_with_the_library(run):
-    ran = run(*PLAN, "--observed", "0.5", "--json")
-    study = ClusterGeometry.from_parameters(n_clusters=3, size=200, n_features=50, kappa=0.4, mu0=2)
-    assert ran.code == 0
-    assert ran.json["probability"] == pytest.approx(float(success_probability(study, 0.5)))
-    assert ran.json["required_observed"] == pytest.approx(required_sampling(study, 0.95))
-    chances = [point["probability"] for point in ran.json["curve"]]
-    assert chances == sorted(chances)
-
-
-def test_plan_without_a_promise_says_why(run):
-    ran = run(*PLAN[:-4], "--kappa", "1.5", "--coherence", "2")
-    assert ran.code == 0
-    assert "kappa = 1.5 is not below 1" in " ".join(ran.out.split())
-    assert "(--uniform)" in " ".join(ran.out.split())
-
-
-@pytest.mark.parametrize(("option", "value", "message"), [
-    ("--coherence", "60", "--coherence = 60 is out of range"),
-    ("--kappa", "-1", "--kappa = -1 is out of range"),
-    ("--clusters", "0", "--clusters = 0 is out of range"),
-    ("--size", "0", "--size = 0 is out of range"),
-    ("--features", "0", "--features = 0 is out of range"),
-    ("--observed", "1.5", "--observed = 1.5 is out of range"),
-    ("--target", "2", "--target = 2 is out of range"),
-])  # fmt: skip
-def test_plan_out_of_range(run, option, value, message):
-    ran = run(*PLAN, option, value)
-    assert ran.code == 2
-    assert message in ran.err
 
 
 def test_guarantee_measures_the_standardised_table(run, tight):
@@ -130,8 +85,21 @@ def test_guarantee_measures_the_standardised_table(run, tight):
     geometry = ClusterGeometry.from_data(scaled, y)
     assert ran.json["numbers"]["kappa"] == pytest.approx(geometry.kappa)
     assert ran.json["probability"] == pytest.approx(float(success_probability(geometry)))
+    chances = [point["probability"] for point in ran.json["curve"]]
+    assert chances == sorted(chances)
     plain = run("guarantee", path, "--labels", "kind", "--no-standardize", "--json")
     assert plain.json["numbers"]["epsilon"] <= 0.05
+
+
+def test_guarantee_without_a_promise_says_why(run, tmp_path):
+    write(tmp_path / "t.csv", ["a", "b", "kind"], [[0, 0, "u"], [9, 9, "v"], [8, 0, "u"], [9, 1, "v"]])
+    ran = run("guarantee", "t.csv", "--labels", "kind")
+    assert ran.code == 0
+    assert "is not below 1" in " ".join(ran.out.split())
+    assert "(--uniform)" in " ".join(ran.out.split())
+    assert run("guarantee", "t.csv", "--labels", "kind", "--target", "2").err == (
+        "fusewise: --target = 2 is out of range: it must lie in [0, 1]\n"
+    )
 
 
 def test_guarantee_takes_the_labels_fit_wrote(run, tight):

@@ -62,7 +62,7 @@ def test_ctrl_c_and_termination_leave_nothing(tmp_path, number, code, said):
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
-COMMANDS = ["fit", "predict", "impute", "path", "guarantee", "plan", "demo"]
+COMMANDS = ["fit", "predict", "impute", "path", "guarantee", "demo"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -100,7 +100,7 @@ def test_a_bug_is_said_to_be_one(fault, capsys):
 @pytest.mark.parametrize(("arguments", "said"), [
     ("fit t.csv --n-clusters 5", "--n-clusters 5 is more than the 4 rows"),
     (f"fit t.csv --seed {2**40}", "Seed must be between 0 and"),
-    ("plan --clusters 3 --size 200 --features 50 --kappa -1 --coherence 2", "--kappa"),
+    ("guarantee t.csv --labels b --target -1", "--target"),
 ])  # fmt: skip
 def test_bad_input_is_not(run, tmp_path, arguments, said):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,1\n8,9\n9,8\n")

@@ -78,13 +78,16 @@ def fit(
     With --scheduler, or if the parts of a table exceed memory, writes centers.csv and, for each part, its labels as
     labels/PART.parquet.
     """
-    from fusewise.cli._fit import REPORT, Outputs, default_model, run_fit
+    from fusewise import FusionClustering
+    from fusewise.cli._fit import REPORT, Outputs, run_fit
     from fusewise.cli._parts import LOCAL, exceeding, run_parts_fit
     from fusewise.support import InputError
     from fusewise.tables import parts_of
 
     weights = options.numbers_of("--weight", weight or (), 0, needed=True) or None
-    model = default_model(n_clusters, seed, outliers=outliers, weights=weights, verbose=1 if verbose else 0)
+    model = FusionClustering(
+        n_clusters, feature_weights=weights, outliers=outliers, random_state=seed, verbose=1 if verbose else 0
+    )
     folder = _default(out, table, "_fusewise")
     outputs = Outputs(
         folder,
@@ -113,11 +116,7 @@ def fit(
             print(f"no browser was found: open {page} yourself", file=sys.stderr)
 
 
-class OnError(StrEnum):
-    """What to do with a cell that is not a number in a numeric column."""
-
-    STOP = "stop"
-    MISSING = "missing"
+OnError = StrEnum("OnError", "stop missing")
 
 
 @options.reading("columns", "drop", "number", "category", "ordered")
@@ -133,7 +132,7 @@ def predict(
             help="A cell that is not a number in a numeric column: stop, or treat it as missing.",
             rich_help_panel=options.COLUMNS,
         ),
-    ] = OnError.STOP,
+    ] = OnError.stop,
     force: options.Overwrite = False,
     safe_csv: options.SafeCsv = False,
     json: options.Json = False,
@@ -145,7 +144,7 @@ def predict(
     """
     from fusewise.cli._models import run_predict
 
-    target, odd = _default(out, table, "_labels.csv"), "missing" if on_error is OnError.MISSING else "raise"
+    target, odd = _default(out, table, "_labels.csv"), "missing" if on_error is OnError.missing else "raise"
     _present(run_predict, model, table, target, asked=asked, on_error=odd, force=force, safe_csv=safe_csv, json=json)
 
 
@@ -179,24 +178,23 @@ def impute(
     Observed values are written back unchanged. A missing number is replaced by its expected value given the observed
     values of its row, a missing category by the most likely one. Columns that cannot be used keep their missing values.
     """
-    from fusewise.cli._fit import default_model, run_impute
+    from fusewise.cli._fit import run_impute
 
-    target, model = _default(out, table, "_completed.csv"), default_model(n_clusters, seed)
-    _present(run_impute, table, target, model, asked=asked, force=force, safe_csv=safe_csv, json=json)
+    target = _default(out, table, "_completed.csv")
+    _present(run_impute, table, target, n_clusters, seed, asked=asked, force=force, safe_csv=safe_csv, json=json)
 
 
 @options.reading()
 def path(
     table: options.TableFile,
     out: options.PathFile = None,
-    picture: options.PictureFile = None,
     partition: options.PartitionFile = None,
     standardize: options.Standardize = True,
     n_clusters: options.ClusterCount = None,
     lam: options.Lam = None,
-    penalty: options.PenaltyName = "h1",
+    penalty: options.PenaltyName = options.PenaltyKind.h1,
     sigma: options.Sigma = None,
-    fidelity: options.FidelityName = "quadratic",
+    fidelity: options.FidelityName = options.FidelityKind.quadratic,
     epsilon: options.Epsilon = None,
     rank: options.Rank = "none",
     neighbors: options.Neighbors = "auto",
@@ -215,7 +213,7 @@ def path(
     from fusewise.cli._paper import paper_model, run_path
 
     model = paper_model(n_clusters, penalty, sigma, lam, fidelity, epsilon, rank, neighbors, max_iter, seed)
-    files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "picture": picture, "partition": partition}
+    files: dict[str, Any] = {"out": _default(out, table, "_path.csv"), "partition": partition}
     _present(run_path, table, model, **files, force=force, asked=asked, standardize=standardize, json=json)
 
 
@@ -242,32 +240,11 @@ def guarantee(
     _present(run_guarantee, table, labels, asked=asked, json=json, **settings)
 
 
-def plan(
-    clusters: Annotated[int, typer.Option(help="Number of clusters.")],
-    size: Annotated[int, typer.Option(help="Number of rows in each cluster.")],
-    features: Annotated[int, typer.Option(help="Number of features.")],
-    kappa: Annotated[float, typer.Option(help="Width of the clusters divided by the distance between them.")],
-    coherence: Annotated[
-        float,
-        typer.Option(help="mu0, from 1 (all features separate the clusters equally) to --features (one feature does)."),
-    ],
-    observed: Annotated[float, typer.Option(help="Fraction of the entries that will be observed.")] = 1.0,
-    target: options.Target = 0.95,
-    uniform: options.Uniform = False,
-    json: options.Json = False,
-) -> None:
-    """Compute the fraction of entries that must be observed to recover clusters of a given geometry."""
-    from fusewise.cli._paper import run_plan
-
-    geometry = {"n_clusters": clusters, "size": size, "n_features": features, "kappa": kappa, "mu0": coherence}
-    _present(run_plan, geometry, observed, target, uniform, json=json, progress=False)
-
-
 def demo(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the results.", rich_help_panel=options.OUTPUT)
     ] = Path("fusewise_demo"),
-    hidden: Annotated[float, typer.Option(help="Fraction of the entries to hide, from 0 to 0.9.")] = 0.3,
+    hidden: Annotated[float, typer.Option(min=0, max=0.9, help="Fraction of the entries to hide.")] = 0.3,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for choosing the hidden entries.")] = 0,
     force: options.Overwrite = False,
     json: options.Json = False,
@@ -348,7 +325,6 @@ EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
     impute: (CLUSTER, "fusewise impute penguins.csv --out penguins_filled.csv"),
     path: (CLUSTER, "fusewise path penguins.csv"),
     guarantee: (GUARANTEE, "fusewise guarantee penguins.csv --labels penguins/labels.csv"),
-    plan: (GUARANTEE, "fusewise plan --clusters 3 --size 200 --features 50 --kappa 0.4 --coherence 2"),
     demo: (TRY, "fusewise demo --out demo"),
     reproduce: (TRY, "fusewise reproduce fig7 --quick"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,13 +20,11 @@ from fusewise.cli._exits import handling
 from fusewise.cli._models import label_table, open_model, shares_in
 from fusewise.cli._output import (
     Result,
-    Terminal,
     cluster_list,
     column_list,
     columns_data,
     facts,
     headline,
-    picture,
     staged,
     write_csv,
 )
@@ -51,21 +49,17 @@ from fusewise.tables import (
 )
 from fusewise.views import (
     Findings,
-    ObservedCenters,
     TableOrigin,
-    columns_of_file,
-    columns_of_reading,
     description_text,
     limits,
     number_sentence,
-    python_module,
     read_findings,
     sql_script,
     stability_sentence,
 )
 
 TABLES = ("labels.csv", "completed.csv", "centers.csv")
-WORDS = ("description.txt", "rules.sql", "rules.py")
+WORDS = ("description.txt", "rules.sql")
 REPORT, STABILITY = "report.html", "stability.csv"
 #: The table and the model of the demonstration.
 WINE, WINE_MODEL = "wine.csv", "wine.fusewise"
@@ -75,20 +69,6 @@ DRAWS, MOST_SECONDS, FEWEST_ROWS = 20, 10.0, 20
 OPTION = "--n-clusters "
 #: What the stability of a cluster means.
 SCALE = "From 0.85 a cluster is highly stable; below 0.6 it should not be trusted."
-
-
-def default_model(
-    n_clusters: int | None,
-    seed: int | None,
-    *,
-    outliers: bool = True,
-    weights: Mapping[str, float] | None = None,
-    verbose: int = 0,
-) -> FusionClustering:
-    """The estimator of ``fit`` and ``impute``."""
-    if n_clusters is not None and n_clusters < 1:
-        raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
-    return FusionClustering(n_clusters, feature_weights=weights, outliers=outliers, random_state=seed, verbose=verbose)
 
 
 def read_rows(path: Path, n_clusters: int | None, asked: ReadOptions, tell: Progress) -> Reading:
@@ -167,7 +147,7 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
         encoder, watch = FrameEncoder.of(table), Stopwatch()
         with fitting(table, tell, outliers=model.outliers) as notes:
             model.fit(table, like=earlier)
-            findings = read_findings(model, names=table.names, origin=_origin(table, encoder), most_drawn=table.n_rows)
+            findings = read_findings(model, names=table.names, origin=TableOrigin.of_file(table, encoder))
         seconds = {"seconds": watch.working, "compiling_seconds": watch.compiling}
         notes += unmet_notes(model.n_clusters, model.n_clusters_)
         if earlier is not None:
@@ -192,7 +172,6 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
         texts = {
             "description": description_text(findings, notes),
             "rules_sql": sql_script(findings.rules, stem_of(path)),
-            "rules_py": python_module(findings.rules),
         }
         for name, text in texts.items():
             drafts[name].write_text(text, "utf-8", errors="replace", newline="\n")  # names need not be valid Unicode
@@ -204,14 +183,6 @@ def run_fit(path: Path, model: FusionClustering, outputs: Outputs, *, asked: Rea
             _write_report(replace(findings, remarks=tuple(notes)), path, drafts["report"], outputs)
     data = _common_data(table, encoder, model, notes) | seconds | _data(findings, outputs)
     return Result(data, _summary(table, findings, data))
-
-
-def _origin(table: Reading, encoder: FrameEncoder) -> TableOrigin:
-    """The columns of the file, for the views."""
-    read, known = columns_of_reading(table), table.labels_column
-    markers = {column.name: tuple(column.markers) for column in read.columns}
-    labels = None if known is None else (known, table.cells[known])
-    return TableOrigin(columns_of_file(table, encoder, markers), read, labels)
 
 
 def _read_cluster_names(path: Path) -> dict[int, str]:
@@ -245,11 +216,12 @@ def _tables(
 ) -> dict[str, dict[str, Any]]:
     """The columns of each text table that is written."""
     titles, sizes = [described.name for described in findings.described], findings.sizes.tolist()
-    completed = np.array(model.fused_, dtype=float)  # a row with nothing observed gets its fused centre
-    completed[findings.drawn] = findings.completed
+    entries = model.observations_.dense()
+    completed, blank = entries.fill(model.path_.completed(entries)), entries.row_counts == 0
+    completed[blank] = np.asarray(model.fused_)[blank]  # a row with nothing observed gets its fused centre
     judged = getattr(model, "stability_", None)
     shares = {"confidence": model.confidence_, "stability": None if judged is None else judged.rows}
-    seen = ObservedCenters.of(findings.values, findings.labels, findings.n_clusters)
+    seen = findings.observed
     centers = center_table(table, encoder, sizes, model.cluster_centers_, seen.means, seen.medians)
     first = {name: centers[name] for name in list(centers)[:2]}
     tables: dict[str, dict[str, Any]] = {
@@ -267,7 +239,6 @@ def _tables(
 def _write_report(findings: Findings, table: Path, place: Path, outputs: Outputs) -> None:
     from fusewise.views import write_page
 
-    findings = findings.thinned()
     shown = findings if outputs.rows else findings.without_rows()
     try:
         write_page(shown, place, title=table.name, command=outputs.command, table=stem_of(table))
@@ -336,21 +307,20 @@ def _summary(table: Reading, findings: Findings, data: dict[str, Any]) -> list[A
     if data["compiling_seconds"] >= 1:
         rows["compiling"] = f"{data['compiling_seconds']:.1f} s more, on the first run only"
     last = facts(rows, limits=data["limits"], written=list(data["files"].values()), notes=data["notes"])
-    drawn = picture(findings, Terminal().width - 4)
-    return [headline(table.path, *table.shape, table.observed_fraction), column_list(table), clusters, drawn, last]
+    return [headline(table.path, *table.shape, table.observed_fraction), column_list(table), clusters, last]
 
 
-def run_impute(path: Path, out: Path, model: FusionClustering, *, asked: ReadOptions, force: bool, safe_csv: bool,
-               tell: Progress) -> Result:  # fmt: skip
+def run_impute(path: Path, out: Path, n_clusters: int | None, seed: int | None, *, asked: ReadOptions, force: bool,
+               safe_csv: bool, tell: Progress) -> Result:  # fmt: skip
     """Read a table, cluster it, fill in its missing values, and write it."""
-    table = read_rows(path, model.n_clusters, asked, tell)
+    table = read_rows(path, n_clusters, asked, tell)
     with staged([out], force=force, sources=files_of(path)) as places:
         encoder, watch = FrameEncoder.of(table), Stopwatch()
         with fitting(table, tell) as notes:
-            imputer = FusionImputer(model.n_clusters, random_state=model.random_state).fit(table)
+            imputer = FusionImputer(n_clusters, random_state=seed).fit(table)
             completed = imputer.completed_features(table)
         seconds = {"seconds": watch.working, "compiling_seconds": watch.compiling}
-        notes += unmet_notes(model.n_clusters, imputer.clustering_.n_clusters_)
+        notes += unmet_notes(n_clusters, imputer.clustering_.n_clusters_)
         tell("writing")
         write_csv(places[out], complete(table, encoder, completed), table.dialect, safe=safe_csv)
     used = {column.name: int(column.absent.sum()) for column in table.used if column.name in table.written}
@@ -376,8 +346,6 @@ def run_demo(out: Path, *, hidden: float, seed: int, force: bool, tell: Progress
     """Write scikit-learn's Wine data with hidden entries, fit it, and measure the error of the values filled in."""
     from sklearn.datasets import load_wine
 
-    if not 0 <= hidden <= 0.9:
-        raise InputError(f"--hidden must be from 0 to 0.9, got {hidden:g}")
     wine = load_wine()
     X = hide_entries(wine.data, hidden, random_state=seed)
     cells: Any = X.astype(object)
@@ -389,9 +357,7 @@ def run_demo(out: Path, *, hidden: float, seed: int, force: bool, tell: Progress
     table = out / WINE
     with staged([table], force=force) as places:
         write_csv(places[table], columns, Dialect())
-        fit = run_fit(
-            places[table], default_model(None, None), outputs, asked=ReadOptions(labels="cultivar"), tell=tell
-        )
+        fit = run_fit(places[table], FusionClustering(), outputs, asked=ReadOptions(labels="cultivar"), tell=tell)
         filled = np.genfromtxt(out / "completed.csv", delimiter=",", skip_header=1, usecols=range(X.shape[1]))
     missing = np.isnan(X)
     guesses = {"error_filled": filled, "error_column_means": np.nanmean(X, axis=0)}

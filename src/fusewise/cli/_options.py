@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,7 +140,8 @@ def _markers(given: Sequence[str]) -> dict[str, list[str]]:
 
 Standardize = Annotated[bool, _columns("--standardize/--no-standardize", help="Standardise the columns first.")]
 
-ClusterCount = Annotated[int | None, _model(metavar="K", help="Number of clusters (default: chosen from the data).")]
+_CLUSTERS = "Number of clusters (default: chosen from the data)."
+ClusterCount = Annotated[int | None, _model(metavar="K", min=1, help=_CLUSTERS)]
 Outliers = Annotated[
     bool,
     _model("--outliers/--no-outliers", help="Leave rows far from every cluster in none, or give every row a cluster."),
@@ -157,11 +159,13 @@ _SCHEDULERS = "ADDRESS|local|threads|processes|synchronous"
 _SCHEDULER = "Compute the parts of a table with Dask (default: local if they exceed memory)."
 Scheduler = Annotated[str | None, _model(metavar=_SCHEDULERS, help=_SCHEDULER, show_default=False)]
 
-Lam = Annotated[float | None, _model(help="Strength of the fusion penalty: larger values give fewer clusters.")]
-PenaltyName = Annotated[str, _model(help="Fusion penalty: h1, lp, l1, mcp, scad, truncated_l2 or geman_mcclure.")]
+PenaltyKind = StrEnum("PenaltyKind", "h1 lp l1 mcp scad truncated_l2 geman_mcclure")
+FidelityKind = StrEnum("FidelityKind", "quadratic box ball")
+Lam = Annotated[float | None, _model(min=0, help="Strength of the fusion penalty: larger values give fewer clusters.")]
+PenaltyName = Annotated[PenaltyKind, _model(case_sensitive=False, help="Fusion penalty.")]
 Sigma = Annotated[float | None, _model(help="Scale of the penalty: the distance beyond which it levels off.")]
-FidelityName = Annotated[str, _model(help="How centres are tied to the data: quadratic, box or ball.")]
-Epsilon = Annotated[float | None, _model(help="Width of the box, or radius of the ball, for --fidelity.")]
+FidelityName = Annotated[FidelityKind, _model(case_sensitive=False, help="How centres are tied to the data.")]
+Epsilon = Annotated[float | None, _model(min=0, help="Width of the box, or radius of the ball, for --fidelity.")]
 _RANK = "Dimension of the subspace to fuse in; none: use all columns."
 Rank = Annotated[str, _model(metavar="R|none|auto", help=_RANK)]
 _NEIGHBORS = "Number of nearest neighbours to fuse each row with; none: all pairs."
@@ -176,7 +180,6 @@ OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the r
 LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]
 CompletedFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_completed.csv).")]
 PathFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_path.csv).")]
-PictureFile = Annotated[Path | None, _output(metavar="FILE", help="Also draw the path to a .png, .svg or .pdf file.")]
 _PARTITION = "Also write the cluster of each row in the chosen partition."
 PartitionFile = Annotated[Path | None, _output(metavar="FILE", help=_PARTITION)]
 _LIKE = "Earlier model, written by --save: clusters keep its numbers as far as they match."

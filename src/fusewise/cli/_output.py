@@ -1,4 +1,4 @@
-"""What commands print (progress, JSON, summaries, a picture), and the files they write: all of them or none."""
+"""What commands print (progress, JSON, summaries), and the files they write: all of them or none."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-from rich.columns import Columns
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
@@ -23,22 +20,16 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import fusewise
-from fusewise.kernels import Index
 from fusewise.progress import Progress, silent
 from fusewise.support import CONTROLS, InputError, counted, finite_json, refuse_unwritable, visible, written_together
 from fusewise.tables import Dialect, Reading
-from fusewise.views import Findings, colour, observed_words
+from fusewise.views import observed_words
 
 #: Length of the longest bar, in characters.
 BAR = 20
 
 #: Maximum number of clusters, columns and notes listed one by one.
 MOST_LISTED, MOST_COLUMNS, MOST_NOTES = 12, 40, 20
-
-#: Maximum width and height of the picture, in characters, and the signs of the clusters; further ones are "+".
-WIDTH, HEIGHT, SIGNS = 72, 18, "0123456789abcdefghijklmnopqrstuvwxyz"
-#: Where no point is in the picture.
-EMPTY = -2
 
 
 class Terminal(Console):
@@ -178,46 +169,6 @@ def facts(
 
 def _bar(share: float) -> Text:
     return Text("█" * max(1, round(BAR * share)), "cyan")
-
-
-def picture(found: Findings, width: int) -> RenderableType:
-    """The rows in two principal components, in at most `width` characters, with a legend and a caption."""
-    clusters = rasterize(found.points, found.labels[found.drawn], max(10, min(WIDTH, width)), HEIGHT)
-    inside = np.flatnonzero((clusters != EMPTY).any(axis=1))
-    lines = []
-    for row in clusters[inside[0] : inside[-1] + 1].tolist():
-        lines.append(Text.assemble(*(" " if k == EMPTY else (sign(k), colour(k)) for k in row)))
-        lines[-1].rstrip()
-    legend = [
-        Text.assemble((f"{sign(k)} ", colour(k)), f"{'outliers' if k < 0 else f'cluster {k}'}: {size:,}")
-        for k, size in [*enumerate(found.sizes[:MOST_LISTED]), *[(-1, found.n_outliers)] * bool(found.n_outliers)]
-    ]
-    if found.n_clusters > MOST_LISTED:
-        legend.append(Text(f"... and {counted(found.n_clusters - MOST_LISTED, 'smaller cluster')}"))
-    shares = " and ".join(f"{share:.0%}" for share in found.plane.shares)
-    of_what = " of columns made symmetric" if found.plane.note else ""
-    caption = Text(f"first two principal components{of_what} ({shares} of the variance)", "dim")
-    return Group(*lines, Columns(legend, padding=(0, 3, 0, 0)), caption)
-
-
-def rasterize(points: npt.NDArray[Any], labels: Index, width: int, height: int) -> Index:
-    """The commonest cluster in each of height x width cells, -1 for outliers; the plane is stretched to fill them."""
-    low, size = points.min(axis=0), np.ptp(points, axis=0)
-    place = (points - low) / np.where(size > 0, size, 1)
-    place[:, size == 0] = 0.5
-    x = np.minimum((place[:, 0] * width).astype(int), width - 1)
-    y = np.minimum(((1 - place[:, 1]) * height).astype(int), height - 1)
-    kinds = int(labels.max()) + 2
-    found, counts = np.unique((y * width + x) * kinds + labels + 1, return_counts=True)
-    rarest_first = found[np.argsort(counts, kind="stable")]  # the commonest cluster is written last
-    clusters = np.full(height * width, EMPTY, np.intp)
-    clusters[rarest_first // kinds] = rarest_first % kinds - 1
-    return clusters.reshape(height, width)
-
-
-def sign(cluster: int) -> str:
-    """The character that stands for a cluster."""
-    return "." if cluster < 0 else SIGNS[cluster] if cluster < len(SIGNS) else "+"
 
 
 #: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after

@@ -1,10 +1,9 @@
-"""``fusewise path``, ``guarantee`` and ``plan``: the paper's algorithm along lam, and its theory."""
+"""``fusewise path`` and ``guarantee``: the paper's algorithm along lam, and its theory."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,7 @@ from fusewise.cli._exits import naming_options
 from fusewise.cli._fit import fitting, read_rows, unmet_notes
 from fusewise.cli._models import label_table
 from fusewise.cli._output import BAR, Result, facts, headed, staged, write_csv
-from fusewise.fusion import (
-    FIDELITIES,
-    PENALTIES,
-    Ball,
-    Box,
-    Fidelity,
-    FusionPath,
-    Penalty,
-    Solution,
-    as_fidelity,
-    as_penalty,
-)
+from fusewise.fusion import Ball, Box, as_fidelity, as_penalty
 from fusewise.kernels import Labels
 from fusewise.progress import Progress
 from fusewise.support import InputError, counted, readable_apart
@@ -46,78 +34,59 @@ from fusewise.tables import (
     read_grid,
 )
 from fusewise.theory import ClusterGeometry, Promise, promise, success_probability
+from fusewise.views import plateaus, point_of_result
 
 #: Maximum number of cluster sizes listed per line.
 MOST_SIZES = 8
 LEGEND = "lam: strength of the fusion penalty; stays: number of steps over which the partition stays the same"
 
+#: The library's argument names -> the command-line options.
+OPTIONS = {
+    "lam": "--lam",
+    "sigma": "--sigma",
+    "epsilon": "--epsilon",
+    "radius": "--epsilon",
+    "rank": "--rank",
+    "n_neighbors": "--neighbors",
+    "target": "--target",
+}
+
 
 def paper_model(n_clusters: int | None, penalty: str, sigma: float | None, lam: float | None, fidelity: str,
                 epsilon: float | None, rank: str, neighbors: str, max_iter: int, seed: int | None
                 ) -> PenalizedFusion:  # fmt: skip
-    """Check all options and build the estimator; `epsilon` is the width of the box or the radius of the ball."""
-    if n_clusters is not None and n_clusters < 1:
-        raise InputError(f"--n-clusters must be at least 1, got {n_clusters}")
-    return PenalizedFusion(
-        "auto" if lam is None else _non_negative("--lam", lam),
-        penalty=_penalty(penalty, sigma),
-        fidelity=_fidelity(fidelity, epsilon),
-        rank=_count("--rank", rank),
-        n_neighbors=_count("--neighbors", neighbors),
-        n_clusters=n_clusters,
-        max_iter=max_iter,
-        random_state=seed,
-    )
+    """The estimator of ``path``; `epsilon` is the width of the box or the radius of the ball."""
+    shape, tie = as_penalty(penalty), as_fidelity(fidelity)
+    if sigma is not None and not hasattr(shape, "sigma"):
+        raise InputError(f"--sigma cannot be used with --penalty {penalty}, which has no scale")
+    if epsilon is not None and not isinstance(tie, Box | Ball):
+        raise InputError(f"--epsilon can only be used with --fidelity box or ball, not {fidelity}")
+    with naming_options(OPTIONS):
+        return PenalizedFusion(
+            "auto" if lam is None else lam,
+            penalty=shape if sigma is None else shape.replace(sigma=sigma),
+            fidelity=tie if epsilon is None else type(tie)(epsilon),
+            rank=_count(rank),
+            n_neighbors=_count(neighbors),
+            n_clusters=n_clusters,
+            max_iter=max_iter,
+            random_state=seed,
+        )
 
 
-def _non_negative(option: str, value: float) -> float:
-    if not 0 <= value < np.inf:
-        raise InputError(f"{option} must be a non-negative number, got {value:g}")
-    return value
+def _count(word: str) -> int | str | None:
+    """The value of an option: a number, "auto", or None for "none"; anything else, which the estimator refuses."""
+    return int(word) if word.isdecimal() else None if word.lower() == "none" else word.lower()
 
 
-def _penalty(name: str, sigma: float | None) -> Penalty:
-    known = [name for name, kind in PENALTIES.items() if kind.has_weight]
-    if name.lower() not in known:
-        raise InputError(f"unknown --penalty {name!r}: use one of {', '.join(known)}")
-    penalty = as_penalty(name)
-    if sigma is None:
-        return penalty
-    if not hasattr(penalty, "sigma"):
-        raise InputError(f"--sigma cannot be used with --penalty {name}, which has no scale")
-    with naming_options({"sigma": "--sigma"}):
-        return penalty.replace(sigma=sigma)
-
-
-def _fidelity(name: str, epsilon: float | None) -> Fidelity:
-    if name.lower() not in FIDELITIES:
-        raise InputError(f"unknown --fidelity {name!r}: use one of {', '.join(FIDELITIES)}")
-    fidelity = as_fidelity(name)
-    if epsilon is None:
-        return fidelity
-    if not isinstance(fidelity, Box | Ball):
-        raise InputError(f"--epsilon can only be used with --fidelity box or ball, not {name!r}")
-    return type(fidelity)(_non_negative("--epsilon", epsilon))
-
-
-def _count(option: str, value: str) -> int | str | None:
-    """Convert an option to a positive number, "auto", or None for "none"."""
-    word = value.lower()
-    if word in ("auto", "none"):
-        return None if word == "none" else word
-    if not (value.isdecimal() and int(value) > 0):
-        raise InputError(f"{option} must be a positive whole number, 'none' or 'auto', got {value!r}")
-    return int(value)
-
-
-def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | None, partition: Path | None,
+def run_path(path: Path, model: PenalizedFusion, *, out: Path, partition: Path | None,
              force: bool, asked: ReadOptions, standardize: bool, tell: Progress) -> Result:  # fmt: skip
-    """Read a table, fuse its rows along a path, and write the path and, if asked for, a picture and the labels."""
+    """Read a table, fuse its rows along a path, and write the path and, if asked for, the labels."""
     table = read_rows(path, model.n_clusters, asked, tell)
     encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
-    files = [file for file in (out, picture, partition) if file is not None]
+    files = [file for file in (out, partition) if file is not None]
     with staged(files, force=force, sources=files_of(path)) as places:
-        with fitting(table, tell) as notes:
+        with fitting(table, tell) as notes, naming_options(OPTIONS):
             model.fit(encoder.encode(table))
         steps = _steps(model)
         tell("writing")
@@ -128,8 +97,6 @@ def run_path(path: Path, model: PenalizedFusion, *, out: Path, picture: Path | N
             "sizes": [" ".join(map(str, step["sizes"])) for step in steps],
         }
         write_csv(places[out], columns, table.dialect)
-        if picture is not None:
-            _draw(model, places[picture])
         if partition is not None:
             rows = label_table(table.names, table.names_column, model.labels_, table.dialect)
             write_csv(places[partition], rows, table.dialect)
@@ -165,14 +132,12 @@ def _steps(model: PenalizedFusion) -> list[dict[str, Any]]:
 
     At the chosen point the groups are those of the result.
     """
-    path: FusionPath | list[Solution] | None = model.path_
-    if path is None:
+    if model.path_ is None:
         return [_step(model.lam_, model.labels_, 1, chosen=True)]
-    taken = max(k for k, point in enumerate(path) if (point.lam, point.penalty) == (model.lam_, model.penalty_))
-    stays = [n for _, same in groupby(p.labels.tobytes() for p in path) for n in [len(list(same))] for _ in range(n)]
+    taken = point_of_result(model)
     return [
-        _step(point.lam, model.labels_ if k == taken else point.labels, stays[k], chosen=k == taken)
-        for k, point in enumerate(path)
+        _step(point.lam, model.labels_ if k == taken else point.labels, stays, chosen=k == taken)
+        for k, (point, stays) in enumerate(zip(model.path_, plateaus(model.path_), strict=True))
     ]
 
 
@@ -182,30 +147,8 @@ def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> dict[str, 
     return {"lam": lam, "sizes": sizes, "clusters": len(sizes), "alone": alone, "stays": stays, "chosen": chosen}
 
 
-def _draw(model: PenalizedFusion, place: Path) -> None:
-    from fusewise.views import FusionPathDisplay
-
-    try:
-        FusionPathDisplay.from_estimator(model).figure_.savefig(place, dpi=200)
-    except (ImportError, ValueError) as error:  # matplotlib is missing, or does not know the file format
-        raise InputError(f"--picture: {error}") from error
-
-
 #: Observed fractions for which the guarantee is tabulated.
 FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-
-#: The library's argument names -> the command-line options.
-OPTIONS = {
-    "n_clusters": "--clusters",
-    "size": "--size",
-    "sizes": "--size",
-    "n_features": "--features",
-    "kappa": "--kappa",
-    "mu0": "--coherence",
-    "observed": "--observed",
-    "p0": "--observed",
-    "target": "--target",
-}
 
 
 def _measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize: bool) -> ClusterGeometry:
@@ -254,15 +197,6 @@ def run_guarantee(path: Path, labels: str, *, target: float, uniform: bool, stan
     geometry = _measure_geometry(path, labels, asked=asked, standardize=standardize)
     with naming_options(OPTIONS):
         return _result(geometry, promise(geometry, None, target, uniform=uniform), uniform)
-
-
-def run_plan(numbers: dict[str, Any], observed: float, target: float, uniform: bool, *, tell: Progress) -> Result:
-    """The guarantee for clusters of a given geometry."""
-    if numbers["n_features"] < 1:
-        raise InputError(f"--features = {numbers['n_features']} is out of range: it must be a whole number >= 1")
-    with naming_options(OPTIONS):
-        geometry = ClusterGeometry.from_parameters(**numbers)
-        return _result(geometry, promise(geometry, observed, target, uniform=uniform), uniform)
 
 
 def _result(geometry: ClusterGeometry, found: Promise, uniform: bool) -> Result:

@@ -7,23 +7,21 @@ and ``_colours`` (plots), ``_payload`` and ``_report`` (the page).
 """
 
 from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
-from fusewise.views._colours import COLOURS, colour
-from fusewise.views._columns import columns_of_file, columns_of_reading
+from fusewise.views._colours import COLOURS
+from fusewise.views._columns import TableOrigin
 from fusewise.views._contrasts import ColumnImportance, Contrast, Contrasts, Effect
-from fusewise.views._description import Description, card, description_text
-from fusewise.views._findings import Findings, TableOrigin, read_findings
+from fusewise.views._description import Description, description_text
+from fusewise.views._findings import Findings, read_findings
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._plots import (
     ClusterMapDisplay,
-    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
     ProfileDisplay,
 )
-from fusewise.views._profile import ObservedCenters
 from fusewise.views._report import write_page, write_report
-from fusewise.views._rules import ClusterRule, Condition, python_module, sql_script
+from fusewise.views._rules import ClusterRule, Condition, sql_script
 from fusewise.views._sentences import (
     ClusterDescription,
     gap_sentences,
@@ -32,6 +30,7 @@ from fusewise.views._sentences import (
     observed_words,
     stability_sentence,
 )
+from fusewise.views._trees import plateaus, point_of_result
 
 #: The documented names are those of ``fusewise.report`` and ``fusewise.plots``; the others are for the rooms above.
 __all__ = [
@@ -46,7 +45,6 @@ __all__ = [
     "Condition",
     "Contrast",
     "Contrasts",
-    "DendrogramDisplay",
     "Description",
     "DoubtfulRow",
     "Effect",
@@ -56,20 +54,16 @@ __all__ = [
     "HowSure",
     "KnownLabels",
     "MissingnessDisplay",
-    "ObservedCenters",
     "ProfileDisplay",
     "TableOrigin",
-    "card",
-    "colour",
-    "columns_of_file",
-    "columns_of_reading",
     "compare_labels",
     "description_text",
     "gap_sentences",
     "limits",
     "number_sentence",
     "observed_words",
-    "python_module",
+    "plateaus",
+    "point_of_result",
     "read_findings",
     "sql_script",
     "stability_sentence",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from scipy.stats import entropy
 
 from fusewise.kernels import Index, Mask, Real
 from fusewise.support import PlainRecord, counted, readable, some_of
-from fusewise.tables import OTHER, FrameEncoder, Reading
+from fusewise.tables import OTHER, Cells, Column, FrameEncoder, Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,28 +147,6 @@ def columns_of_model(encoder: FrameEncoder | None, values: Real, names: Sequence
     return tuple(columns)
 
 
-def columns_of_file(
-    table: Reading, encoder: FrameEncoder, markers: dict[str, tuple[str, ...]]
-) -> tuple[TableColumn, ...]:
-    """The columns of a file, with its own numbers and levels; `markers` were counted as missing in each."""
-    columns, start = [], 0
-    for column, code in zip(table.used, encoder.columns, strict=True):
-        where = start, start + len(code.features)
-        numbers = () if column.categories else _numbers(markers.get(column.name, ()))
-        columns.append(TableColumn(column.name, str(column.kind), column.values, column.categories, where, numbers))
-        start = where[1]
-    return tuple(columns)
-
-
-def _numbers(words: Sequence[str]) -> tuple[float, ...]:
-    """The words that are finite numbers."""
-    found = []
-    for word in words:
-        with suppress(ValueError):
-            found.append(float(word))
-    return tuple(value for value in found if np.isfinite(value))
-
-
 #: Maximum number of levels named in the description of a column.
 NAMED_LEVELS = 6
 
@@ -194,34 +172,57 @@ class ColumnRead(PlainRecord):
         return self.role == "feature"
 
 
-@dataclass(frozen=True)
-class ColumnsRead(PlainRecord):
-    """Every column of a table."""
+@dataclass(frozen=True, eq=False)
+class TableOrigin:
+    """The columns of a table: those used for clustering, how all were read, and known classes by name and cells."""
 
-    columns: tuple[ColumnRead, ...]  # in the order of the table
-    n_rows: int  # number of rows
-    notes: tuple[str, ...] = ()  # assumptions made while reading the table, and suspicious values
+    columns: tuple[TableColumn, ...]
+    read: tuple[ColumnRead, ...]  # in the order of the table
+    classes: tuple[str, Cells] | None = None
+
+    @classmethod
+    def of_file(cls, reading: Reading, encoder: FrameEncoder) -> TableOrigin:
+        """The columns of a file, with its own numbers and levels."""
+        read, known = tuple(_of_file(reading, column) for column in reading.columns), reading.labels_column
+        markers = {each.name: each.markers for each in read}
+        columns, start = [], 0
+        for column, code in zip(reading.used, encoder.columns, strict=True):
+            where = start, start + len(code.features)
+            numbers = () if column.categories else _numbers(markers[column.name])
+            columns.append(TableColumn(column.name, str(column.kind), column.values, column.categories, where, numbers))
+            start = where[1]
+        return cls(tuple(columns), read, None if known is None else (known, reading.cells[known]))
+
+    @classmethod
+    def of_model(cls, encoder: FrameEncoder | None, values: Real, names: Sequence[str]) -> TableOrigin:
+        """The columns of a frame or an array, all of which were used; `values` and `names` are those of features."""
+        columns = columns_of_model(encoder, values, names)
+        return cls(columns, tuple(map(_in_memory, columns)))
 
 
-def columns_of_reading(reading: Reading) -> ColumnsRead:
-    """The columns of a file."""
-    columns = []
-    roles = {reading.names_column: "names", reading.labels_column: "labels"}
-    for column in reading.columns:
-        cells = reading.cells[column.name]
-        written = reading.written.get(column.name, cells)  # a feature of dates is not in the file
-        role = roles.get(column.name, "feature" if column.used else "left out")
-        gone = np.isnan(column.values) if column.used else np.array([cell is None for cell in cells])
-        markers = Counter(_word(written[row]) for row in np.flatnonzero(gone))
-        share = float(gone.mean()) if len(gone) else 0.0
-        columns.append(ColumnRead(column.name, str(column.kind), role, column.why, share, dict(markers.most_common())))
-    return ColumnsRead(tuple(columns), reading.n_rows, tuple(reading.notes))
+def _of_file(reading: Reading, column: Column) -> ColumnRead:
+    role = "feature" if column.used else "left out"
+    role = {reading.names_column: "names", reading.labels_column: "labels"}.get(column.name, role)
+    cells = reading.cells[column.name]
+    gone = np.isnan(column.values) if column.used else np.array([cell is None for cell in cells])
+    written = reading.written.get(column.name, cells)  # a feature of dates is not in the file
+    markers = Counter(_word(written[row]) for row in np.flatnonzero(gone))
+    share = float(gone.mean()) if len(gone) else 0.0
+    return ColumnRead(column.name, str(column.kind), role, column.why, share, dict(markers.most_common()))
 
 
-def columns_in_memory(columns: Sequence[TableColumn]) -> ColumnsRead:
-    """The columns of a frame or an array, all of which were used."""
-    n_rows = len(columns[0].values) if columns else 0
-    return ColumnsRead(tuple(_in_memory(column) for column in columns), n_rows)
+def _word(cell: Any) -> str:
+    """A cell that was counted as missing, as it is written; "" if it is empty."""
+    return "" if cell is None or (isinstance(cell, float) and np.isnan(cell)) else str(cell)
+
+
+def _numbers(words: Iterable[str]) -> tuple[float, ...]:
+    """The words that are finite numbers."""
+    found = []
+    for word in words:
+        with suppress(ValueError):
+            found.append(float(word))
+    return tuple(value for value in found if np.isfinite(value))
 
 
 def _in_memory(column: TableColumn) -> ColumnRead:
@@ -235,11 +236,6 @@ def _in_memory(column: TableColumn) -> ColumnRead:
         why = f"{seen.min():g} to {seen.max():g}"
     why += f"; {gone:,} missing" if gone and len(seen) else ""
     return ColumnRead(column.name, column.kind, "feature", why, gone / max(len(column.values), 1), {})
-
-
-def _word(cell: Any) -> str:
-    """A cell that was counted as missing, as it is written; "" if it is empty."""
-    return "" if cell is None or (isinstance(cell, float) and np.isnan(cell)) else str(cell)
 
 
 #: Maximum number of bins of a number, and of levels of a category (the rarest are counted together).

@@ -117,35 +117,24 @@ def largest_gap(inside: Index, outside: Index) -> tuple[float, int]:
     return (float(gaps[at]) if len(gaps) > 1 else 0.0), at
 
 
-def total_variation(inside: Index, outside: Index) -> float:
-    """sum |p - q| / 2: the largest difference of the shares of any set of levels."""
-    return float(np.abs(inside / inside.sum() - outside / outside.sum()).sum() / 2)
-
-
 def gap_p_value(gap: float, n: int, m: int) -> float:
     """Asymptotic p-value of Kolmogorov and Smirnov's test for two samples; conservative if there are ties."""
     return float(kolmogorov(gap * np.sqrt(n * m / (n + m))))
 
 
-def chi_square_p_value(counts: Index) -> float:
-    """p-value of Pearson's chi-square test of independence in a table of counts; NaN if nothing can differ."""
-    counts, statistic = _chi_square(counts)
-    degrees = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    return float(chdtrc(degrees, statistic)) if min(counts.shape) > 1 else np.nan
+def chi_square(counts: Index) -> tuple[float, float]:
+    """Cramér's V² of a table of counts, and the p-value of Pearson's test of independence; NaN if nothing can differ.
 
-
-def cramers_v_squared(counts: Index) -> float:
-    """Cramér's V², chi² / (n min(rows - 1, columns - 1)); for two columns the eta² of one of them as 0/1."""
-    counts, statistic = _chi_square(counts)
-    least = min(counts.shape) - 1
-    return statistic / (int(counts.sum()) * least) if least > 0 else 0.0
-
-
-def _chi_square(counts: Index) -> tuple[Index, float]:
-    """The counts without empty rows and columns, and Pearson's X²."""
+    V² = X² / (n min(rows - 1, columns - 1)), without empty rows and columns; for two columns the eta² of one of them
+    as 0/1.
+    """
     counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(int(counts.sum()), 1)
-    return counts, float((np.square(counts - expected) / expected).sum())
+    degrees, least = (counts.shape[0] - 1) * (counts.shape[1] - 1), min(counts.shape) - 1
+    if least < 1:
+        return 0.0, np.nan
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / int(counts.sum())
+    statistic = float((np.square(counts - expected) / expected).sum())
+    return statistic / (int(counts.sum()) * least), float(chdtrc(degrees, statistic))
 
 
 def between_groups(table: Real, labels: Labels) -> tuple[Real, Real]:
@@ -203,8 +192,6 @@ class Side:
     # quantiles at 10% and 90%
     low: float = np.nan
     high: float = np.nan
-    within: float = np.nan  # share of the values between those two quantiles of the cluster
-    above: float = np.nan  # share of the values above the limit of the contrast
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -237,14 +224,6 @@ class _CountedValues:
         below, above = (self.distinct[np.searchsorted(upto, part(at), "right")] for part in (np.floor, np.ceil))
         low, median, high = (below + (at - np.floor(at)) * (above - below)).tolist()
         return Side(n, missing, binned, median, float((counts * self.distinct).sum()) / n, low, high)
-
-    def placed(self, side: Side, counts: Index, here: Side, limit: float) -> Side:
-        """The side with the shares of its values in the inner 80% of the cluster and above a limit."""
-        if not side.n or np.isnan(here.low):
-            return side
-        inner = (self.distinct >= here.low) & (self.distinct <= here.high)
-        shares = [int(counts[some].sum()) / side.n for some in (inner, self.distinct > limit)]
-        return replace(side, within=shares[0], above=shares[1] if np.isfinite(limit) else np.nan)
 
 
 #: Maximum number of columns compared cluster by cluster (those that matter most), and of rows compared.
@@ -427,7 +406,7 @@ def importances_of(columns: Sequence[TableColumn], labels: Labels) -> tuple[Real
         counts = np.zeros((len(sizes), len(columns[j].levels)), np.intp)
         np.add.at(counts, (labels[seen], columns[j].values[seen].astype(np.intp)), 1)
         counts[~enough(counts.sum(axis=1), sizes)] = 0
-        shares[j], p_values[j] = cramers_v_squared(counts), chi_square_p_value(counts)
+        shares[j], p_values[j] = chi_square(counts)
     return shares, p_values
 
 
@@ -442,7 +421,6 @@ def _contrast(about: ColumnImportance, values: _CountedValues, labels: Labels, k
     effect, level, separation, limit, p_value = None, None, 0.0, np.nan, np.nan
     if enough(here.n, n) and enough(there.n, m):
         effect, level, separation, limit, p_value = _compared(values.column, values.distinct, counts)
-    here, there = values.placed(here, counts[0], here, limit), values.placed(there, counts[1], here, limit)
     return Contrast(
         k, about.position, about.name, about.kind, effect, level, about.bins.levels, separation, limit, p_value,
         missing, here, there, model_center(values.column, center),
@@ -464,7 +442,7 @@ def _compared(
     at = int(away.argmax() if away.max() >= -away.min() - 1e-12 else away.argmin())
     effect = share_difference(int(counts[0, at]), n, int(counts[1, at]), m)
     level = str(column.levels[int(distinct[at])])
-    return effect, level, total_variation(*counts), np.nan, chi_square_p_value(counts)
+    return effect, level, float(np.abs(away).sum() / 2), np.nan, chi_square(counts)[1]
 
 
 def model_center(column: TableColumn, center: Real) -> tuple[float, ...]:

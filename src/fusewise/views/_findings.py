@@ -16,9 +16,8 @@ from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Mask, Real
 from fusewise.observations import BoundedEntries, Entries
 from fusewise.support import InputError
-from fusewise.tables import Cells
 from fusewise.views._certainty import KnownLabels, compare_labels
-from fusewise.views._columns import ColumnsRead, HalfKnown, TableColumn, columns_in_memory, columns_of_model
+from fusewise.views._columns import HalfKnown, TableColumn, TableOrigin
 from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
 from fusewise.views._layouts import Plane, fit_plane
 from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
@@ -32,17 +31,6 @@ MOST_DRAWN = 20_000
 FEWEST_OF_A_CLUSTER = 20
 #: Rows are explained as long as that takes no more densities of rows, of which each takes so many for each column.
 MOST_EVALUATED, EVALUATED = 200_000, 24
-#: Cached attributes that do not depend on which rows are drawn.
-ABOUT_ALL_ROWS = ("seen", "blank", "sizes", "contrasts", "missingness", "rules", "described", "known")
-
-
-@dataclass(frozen=True, eq=False)
-class TableOrigin:
-    """The columns of a table: those used for clustering, how all were read, and known classes by name and cells."""
-
-    columns: tuple[TableColumn, ...]
-    read: ColumnsRead
-    classes: tuple[str, Cells] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +99,15 @@ class Findings:
         return np.column_stack([column.seen for column in self.columns])
 
     @property
-    def observed_fraction(self) -> float:
-        """Share of the entries of the user's table that were observed."""
-        return float(self.seen.mean())
-
-    @property
     def n_clusters(self) -> int:
         """Number of clusters K."""
         return len(self.centers)
 
-    @property
-    def mask(self) -> Mask:
-        """Whether each feature was observed."""
-        return ~np.isnan(self.values)
-
     @cached_property
     def blank(self) -> Index:
         """Rows of which nothing is known."""
-        return np.flatnonzero(~np.any([self.mask.any(axis=1), *(column.bounded for column in self.columns)], axis=0))
+        known = [~np.isnan(self.values).all(axis=1), *(column.bounded for column in self.columns)]
+        return np.flatnonzero(~np.any(known, axis=0))
 
     @property
     def n_outliers(self) -> int:
@@ -146,13 +125,6 @@ class Findings:
     def sizes(self) -> Index:
         """Number of rows in each cluster."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters).astype(np.intp)
-
-    @cached_property
-    def weights(self) -> Real:
-        """Number of rows of the table that each drawn row represents."""
-        _, kind = np.unique(self.labels[self.drawn], return_inverse=True)
-        seen = np.setdiff1d(np.arange(len(self.labels)), self.blank, assume_unique=True)
-        return (np.unique(self.labels[seen], return_counts=True)[1] / np.bincount(kind))[kind]
 
     @cached_property
     def plane(self) -> Plane:
@@ -216,14 +188,6 @@ class Findings:
         columns = tuple(column.without_rare(LEAST_VALUES) for column in self.columns)
         return replace(self, rows=False, remarks=(), origin=replace(self.origin, columns=columns))
 
-    def thinned(self, most: int = MOST_DRAWN) -> Findings:
-        """Return the same findings with about `most` rows drawn at most."""
-        kept = np.searchsorted(self.drawn, _sample(self.model, self.drawn, most))
-        thin = replace(self, drawn=self.drawn[kept], completed=self.completed[kept], fused=self.fused[kept])
-        # What refers to all rows stays the same, and need not be computed twice.
-        vars(thin).update({name: vars(self)[name] for name in ABOUT_ALL_ROWS if name in vars(self)})
-        return thin
-
 
 def read_findings(
     model: Any,
@@ -259,7 +223,8 @@ def read_findings(
     some, by_default = entries.take(drawn), isinstance(model.path_, Choice)
     completed = some.fill(model.path_.completed(some) if by_default else np.asarray(model.fused_)[drawn])
     values = np.where(entries.mask, entries.values, np.nan)
-    unit = _spread(entries) if by_default else np.ones(p)
+    spread = np.sqrt(entries.column_variances)
+    unit = np.where(by_default & (spread > 0), spread, 1.0)
     centers, fused = np.asarray(model.cluster_centers_), np.asarray(model.fused_)[drawn]
     if np.iscomplexobj(values):
         values[~entries.mask] = complex(np.nan, np.nan)
@@ -270,8 +235,7 @@ def read_findings(
         unit, scale, shift = np.tile(unit, 2), np.tile(scale, 2), np.concatenate([shift, np.zeros(p)])
         fractions = np.tile(fractions, 2)
     if origin is None:
-        used = columns_of_model(encoder, values.astype(float) * scale + shift, columns)
-        origin = TableOrigin(used, columns_in_memory(used))
+        origin = TableOrigin.of_model(encoder, values.astype(float) * scale + shift, columns)
     if isinstance(entries, BoundedEntries) or entries.variances is not None:
         marked = [replace(each, half=_half_known(entries, each, shift, scale)) for each in origin.columns]
         origin = replace(origin, columns=tuple(marked))
@@ -344,9 +308,3 @@ def _sample(model: Any, seen: Index, most: int) -> Index:
         share = max(most * len(members) // len(seen), min(FEWEST_OF_A_CLUSTER, len(members)))
         kept.append(members[np.argsort(turn[members], kind="stable")[:share]])
     return seen[np.sort(np.concatenate(kept))]
-
-
-def _spread(entries: Entries) -> Real:
-    """Standard deviation of each column; 1 for a constant column."""
-    variances = entries.column_variances
-    return np.where(variances > 0, np.sqrt(variances), 1.0)

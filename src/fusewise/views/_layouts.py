@@ -32,11 +32,6 @@ class Plane:
         """Project rows of the table onto the plane."""
         return np.asarray((scaled(rows, self.unit, self.units) - self.mean) @ self.axes.T)
 
-    @property
-    def note(self) -> str:
-        """A sentence on the columns that the components are those of, if they were changed."""
-        return "" if self.units is None else "Principal components of columns made symmetric."
-
 
 def scaled(rows: Real, unit: Real, units: Units | None) -> Real:
     """Complete rows in the units of the plane."""
@@ -53,8 +48,7 @@ def fit_plane(rows: Real, unit: Real, units: Units | None = None) -> Plane:
     mean = z.mean(axis=0)
     if n > 1 and np.ptp(z, axis=0).max() > 0:
         found = PCA(min(2, n, p), random_state=0).fit(z)
-        signs = np.sign(found.components_[np.arange(found.n_components_), np.abs(found.components_).argmax(axis=1)])
-        axes[: found.n_components_] = found.components_ * signs[:, None]
+        axes[: found.n_components_] = found.components_
         shares[: found.n_components_] = found.explained_variance_ratio_
     return Plane(unit, mean, axes, shares, units)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,7 +41,10 @@ img{{image-rendering:pixelated;max-width:100%}} polyline{{fill:none;stroke:#8cf}
 
 def write_mri_page(folder: Path, found: Reconstruction, scan: Scan, title: str) -> Path:
     """Write ``PAGE_FILES`` into a folder, and return the path of the page."""
-    image = _pillow()
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError('the pictures need Pillow: pip install "fusewise[mri]"') from error
     magnitude = to_bytes(np.abs(found.images))
     shown = np.linspace(0, len(magnitude) - 1, min(8, len(magnitude))).astype(int)
     groups = [found.labels == k for k in range(int(found.labels.max(initial=-1)) + 1)]
@@ -53,8 +56,8 @@ def write_mri_page(folder: Path, found: Reconstruction, scan: Scan, title: str) 
         "sampling.png": (255 * scan.first_mask(magnitude.shape[1:])).astype(np.uint8),
     }
     for name, picture in pictures.items():
-        image.fromarray(picture).save(folder / name)
-    movie = [image.fromarray(frame) for frame in magnitude]
+        Image.fromarray(picture).save(folder / name)
+    movie = [Image.fromarray(frame) for frame in magnitude]
     movie[0].save(folder / "movie.gif", save_all=True, append_images=movie[1:], duration=40, loop=0)
     penalty = f"fusion penalty: strength lam {found.lam:.3g}, scale sigma {found.sigma:.3g}"
     summary = f"{len(magnitude)} frames; {penalty}; rank {found.rank}."
@@ -102,11 +105,3 @@ def tile(images: Array, columns: int) -> Array:
     padded = np.concatenate([images, np.zeros((missing, *images.shape[1:]), images.dtype)])
     rows = padded.reshape(-1, columns, *images.shape[1:])
     return np.concatenate([np.concatenate(list(row), axis=1) for row in rows], axis=0)
-
-
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError('the pictures need Pillow: pip install "fusewise[mri]"') from error
-    return Image

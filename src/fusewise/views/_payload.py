@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from fusewise.views._contrasts import LEAST_VALUES, Contrast
 from fusewise.views._findings import Findings
 from fusewise.views._layouts import neighbour_layout
 from fusewise.views._profile import Missingness, ObservedCenters
-from fusewise.views._rules import python_module, sql_script
+from fusewise.views._rules import sql_script
 from fusewise.views._sentences import value_words
-from fusewise.views._trees import RowTree, branches_of, row_tree
+from fusewise.views._trees import RowTree, row_tree
 
 
 def packed(array: npt.ArrayLike, kind: str) -> dict[str, Any]:
@@ -144,8 +144,9 @@ def _maps(found: Findings, places: dict[str, Real]) -> list[dict[str, Any]]:
         f"{which} principal component ({share:.0%} of the variance)"
         for which, share in zip(("first", "second"), found.plane.shares, strict=True)
     ]
+    note = "" if found.plane.units is None else "Principal components of columns made symmetric."
     words: dict[str, dict[str, Any]] = {
-        "components": {"axes": axes, "lines": True, "ticks": True, "note": found.plane.note},
+        "components": {"axes": axes, "lines": True, "ticks": True, "note": note},
         "neighbours": {
             "axes": ["", ""],
             "lines": False,
@@ -257,7 +258,6 @@ def _partition(found: Findings, places: dict[str, Real], file: str) -> dict[str,
         "contrasts": _contrasts(found),
         "rules": [{"words": str(rule), "precision": rule.precision, "recall": rule.recall} for rule in found.rules],
         "rulesSql": sql_script(found.rules, file),
-        "rulesPython": python_module(found.rules),
     }
 
 
@@ -297,8 +297,8 @@ def _contrast(contrast: Contrast, place: int, column: TableColumn) -> dict[str, 
 
 
 def _trail(found: Findings) -> dict[str, Any]:
-    """The steps of the path, and the tree of the groups."""
-    trail, tree = found.trail, branches_of(found)
+    """The steps of the path."""
+    trail = found.trail
     steps = [
         {
             "clusters": step.n_clusters,
@@ -310,20 +310,18 @@ def _trail(found: Findings) -> dict[str, Any]:
         }
         for step in trail.steps
     ]
-    rows = packed_whole(trail.rows)
-    return {"steps": steps, "rows": rows, "chosen": trail.chosen, "tree": None if tree is None else asdict(tree)}
+    return {"steps": steps, "rows": packed_whole(trail.rows), "chosen": trail.chosen}
 
 
 def _table(found: Findings, table: RowTree) -> dict[str, Any]:
     """The heat map: cells from 1 (-3 standard deviations) to 255 (+3), 0 if missing."""
     scaled = 128 + 127 * np.clip(table.deviations / MOST_DEVIATION, -1, 1)
-    joins = [(*j.left, *j.right, j.groups, j.lam, j.begin, j.end) for j in table.joins]
     return {
         "rows": packed_whole(table.rows),
         "lines": packed_whole(table.lines),
         "features": table.features,
         "cells": packed(np.where(np.isnan(scaled), 0, np.rint(scaled)), "u1"),
-        "joins": packed(np.array(joins).reshape(-1, 8), "f8"),
+        "joins": packed(np.array(table.joins).reshape(-1, 8), "f8"),
         "named": table.is_named,
     }
 

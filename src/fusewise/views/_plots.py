@@ -14,11 +14,11 @@ from fusewise.support import InputError
 from fusewise.views._colours import COLOURS, MARKERS, colour, shape
 from fusewise.views._findings import read_findings
 from fusewise.views._profile import Missingness, compare_missingness, profile_of
-from fusewise.views._trees import Branches, branches_of, standardised, tree_order
+from fusewise.views._trees import standardised, tree_order
 
 #: Colour of lines and text that are not data, and of what is observed.
 MUTED, OBSERVED = "#57606a", "#5b7083"
-#: More markers or lines than this are drawn as pixels in vector formats.
+#: More markers than this are drawn as pixels in vector formats.
 MOST_VECTOR = 5_000
 #: No legend is drawn for more clusters than this.
 MOST_IN_LEGEND = 12
@@ -36,8 +36,6 @@ COLOUR_LIMIT = 3.0
 MIN_LABELLED_HEIGHT = 0.03
 #: Maximum number of features of a profile.
 PROFILE_FEATURES = 40
-#: Ratio of the lowest join to the leaves, on the axis of lam.
-LEAF_RATIO = 1.5
 
 
 class _Display(ABC):
@@ -64,22 +62,6 @@ class _Display(ABC):
         self.ax_, self.artists_ = ax, self._draw(ax)
         self.figure_ = ax.figure
         return self
-
-
-def _markers(ax: Any, places: Real, cluster: int, size: float, **look: Any) -> Any:
-    """Markers of a cluster at n x 2 places."""
-    kind = {"marker": "x", "linewidths": 1.1} if cluster < 0 else {"marker": MARKERS[shape(cluster)], "linewidths": 0}
-    few = len(places) <= MOST_VECTOR
-    return ax.scatter(*places.T, s=size**2, color=colour(cluster), zorder=3, rasterized=not few, **kind, **look)
-
-
-def _lines(ax: Any, paths: Sequence[Real], **look: Any) -> Any:
-    """Lines through the places of each path, m x 2."""
-    from matplotlib.collections import LineCollection
-
-    drawn = ax.add_collection(LineCollection(list(paths), rasterized=len(paths) > MOST_VECTOR, **look))
-    ax.autoscale_view()
-    return drawn
 
 
 def _cells(
@@ -166,6 +148,8 @@ class FusionMapDisplay(_Display):
         return 6.0, 4.6
 
     def _draw(self, ax: Any) -> dict[str, list[Any]]:
+        from matplotlib.collections import LineCollection
+
         crowd = min(1.0, np.sqrt(400 / max(len(self.points), 1)))  # many rows are drawn smaller and fainter
         artists: dict[str, list[Any]] = {"lines": [], "rows": [], "centers": []}
         every = 1 + len(self.points) // MOST_LINES
@@ -174,9 +158,11 @@ class FusionMapDisplay(_Display):
             if k >= 0:
                 lines = np.stack([self.points[mine], self.ends[mine]], axis=1)[::every]
                 look = {"colors": colour(k), "linewidths": 0.5, "alpha": 0.12 + 0.33 * crowd}
-                artists["lines"].append(_lines(ax, list(lines), **look))
-            look = {"label": name, "alpha": 0.5 + 0.4 * crowd}
-            artists["rows"].append(_markers(ax, self.points[mine], k, 2 + 2.6 * crowd, **look))
+                artists["lines"].append(ax.add_collection(LineCollection(list(lines), **look)))
+            kind = {"marker": "x", "linewidths": 1.1} if k < 0 else {"marker": MARKERS[shape(k)], "linewidths": 0}
+            look = {"color": colour(k), "alpha": 0.5 + 0.4 * crowd, "rasterized": int(mine.sum()) > MOST_VECTOR} | kind
+            size = (2 + 2.6 * crowd) ** 2
+            artists["rows"].append(ax.scatter(*self.points[mine].T, s=size, zorder=3, label=name, **look))
         for k, place in enumerate(self.centers):
             ring = {"markersize": 12, "color": "white", "markeredgecolor": colour(k), "markeredgewidth": 1.8}
             ax.plot(*place, "o", zorder=4, **ring)
@@ -233,9 +219,8 @@ class ClusterMapDisplay(_Display):
         most_features : of more features those that separate the clusters best are drawn.
         ax : matplotlib axes.
         """
-        found = read_findings(estimator, names=names, feature_names=feature_names)
-        thin, profile = found.thinned(most_rows), profile_of(found, most_features)
-        rows = thin.drawn[tree_order(thin)]
+        found = read_findings(estimator, names=names, feature_names=feature_names, most_drawn=most_rows)
+        rows, profile = found.drawn[tree_order(found)], profile_of(found, most_features)
         display = cls(
             cells=standardised(profile.values)[rows],
             rows=rows,
@@ -437,47 +422,3 @@ class FusionPathDisplay(_Display):
         _ticks(ax, "x", shown, [f"{self.lams[k]:.3g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
         ax.set(xlabel="fusion strength lam (star: chosen step)", ylabel=self.criterion_name)
         return {"criterion": criterion, "groups": groups}
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class DendrogramDisplay(_Display):
-    """Dendrogram: which groups merge at which lam (strength of the fusion penalty), coloured by cluster.
-
-    After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and ``artists_`` has "joins", the lines of each join, and
-    "leaves", the marker of each group.
-
-    Parameters
-    ----------
-    branches : leaves and joins.
-    chosen : step of the result: joins up to it are drawn solid, later ones dotted.
-    """
-
-    branches: Branches
-    chosen: int
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
-        found = read_findings(estimator)
-        branches, chosen = branches_of(found), found.trail.chosen
-        if branches is None or chosen is None:
-            raise InputError("the path has no step with two or more groups: there is no tree to draw")
-        return cls(branches=branches, chosen=chosen).plot(ax=ax)
-
-    def _draw(self, ax: Any) -> dict[str, list[Any]]:
-        floor = min((join.lam for join in self.branches.joins if join.lam > 0), default=1.0) / LEAF_RATIO
-        joins, leaves = [], []
-        for join in self.branches.joins:
-            (a, low), (b, other), top = join.left, join.right, max(join.lam, floor)
-            path = np.array([[a, max(low, floor)], [a, top], [b, top], [b, max(other, floor)]])
-            both = join.clusters[0] if join.clusters[0] == join.clusters[1] else -1
-            look = {"linewidths": 1.1, "linestyles": ":"} if join.step > self.chosen else {"linewidths": 2.2}
-            joins.append(_lines(ax, [path], colors=MUTED if both < 0 else colour(both), **look))
-        for x, cluster in enumerate(self.branches.clusters):
-            leaves.append(_markers(ax, np.array([[x, floor]]), cluster, 5.0))
-        sizes = [f"{size:,}" for size in self.branches.sizes]
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.set(xlabel="number of rows in each group", ylabel="fusion strength lam")
-        _ticks(ax, "x", list(range(len(sizes))), sizes, turned=len(sizes) > 12)
-        return {"joins": joins, "leaves": leaves}

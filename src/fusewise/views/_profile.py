@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from fusewise.kernels import Index, Labels, Real
 from fusewise.views._columns import TableColumn
-from fusewise.views._contrasts import LEAST_VALUES, LEVEL, chi_square_p_value, enough, holm
+from fusewise.views._contrasts import LEAST_VALUES, LEVEL, chi_square, enough, holm
 
 if TYPE_CHECKING:
     from fusewise.views._findings import Findings
@@ -165,7 +165,7 @@ def _p_value(missing: Real, totals: Real) -> float:
     counts = np.stack([missing, totals - missing]).astype(np.intp)
     expected = np.outer(counts.sum(axis=1), totals) / max(float(totals.sum()), 1.0)
     usable = len(totals) > 1 and (expected >= LEAST_EXPECTED).all()
-    return chi_square_p_value(counts) if usable else np.nan
+    return chi_square(counts)[1] if usable else np.nan
 
 
 def _bands(labels: Index, most: int) -> tuple[Index, Index]:

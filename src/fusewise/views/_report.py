@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import os
 import platform
 from collections.abc import Sequence
@@ -123,17 +121,15 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             known=found.known,
             trail=found.trail,
             path_sentences=words.path_sentences(found),
-            has_groups=found.rows and data["trail"]["tree"] is not None,
             guarantee=guarantee,
             has_missing=not found.seen.all(),
             n_columns=len(found.columns),
             has_numbers=any(column.kind == "number" for column in found.columns),
-            columns_read=found.origin.read.columns,
+            columns_read=found.origin.read,
             convergence=convergence(found),
             settings=settings(found),
             versions=versions(),
             rerun=command or rerun(found, file),
-            fingerprint=fingerprint(found) if found.rows else None,
             data=markup(to_json(data)),
             style=markup("\n".join(map(_ours, STYLES))),
             script=markup("\n".join(map(_ours, SCRIPTS))),
@@ -272,23 +268,12 @@ def versions() -> list[tuple[str, str]]:
 def rerun(found: Findings, file: str) -> str:
     """Python code that reproduces the report from the same table X."""
     model = found.model
-    defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
-    changed = [(k, v) for k, v in model.get_params(deep=False).items() if _value(v) != _value(defaults.get(k))]
-    arguments = ", ".join(f"{name}={_value(value)}" for name, value in changed)
-    kind = type(model).__name__
-    imports = [f"from fusewise import {kind}"]
+    imports = [f"from fusewise import {type(model).__name__}"]
     for room, of in (("fidelity", Fidelity), ("penalties", Penalty)):
-        imports += [
-            f"from fusewise.{room} import {type(value).__name__}" for _, value in changed if isinstance(value, of)
-        ]
+        used = [value for value in model.get_params(deep=False).values() if isinstance(value, of)]
+        imports += [f"from fusewise.{room} import {type(value).__name__}" for value in used]
     lines = "\n".join(imports)
-    return f"{lines}\n\nmodel = {kind}({arguments}).fit(X)\nmodel.report({file!r})"
-
-
-def fingerprint(found: Findings) -> str:
-    """SHA-256 of the table as 8-byte floats, row by row, with NaN for missing entries."""
-    table = np.ascontiguousarray(np.where(found.mask, found.values, np.nan), dtype="<f8")
-    return hashlib.sha256(table.tobytes()).hexdigest()
+    return f"{lines}\n\nmodel = {model!r}.fit(X)\nmodel.report({file!r})"
 
 
 def _value(value: Any) -> str:

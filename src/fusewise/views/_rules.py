@@ -1,4 +1,4 @@
-"""A decision rule of a few conditions for each cluster, as text, SQL and Python, and the search for it."""
+"""A decision rule of a few conditions for each cluster, as text and SQL, and the search for it."""
 
 from __future__ import annotations
 
@@ -84,16 +84,6 @@ class Condition(PlainRecord):
         without = "".join(f" AND {name} <> {_code(marker)}" for marker in self.markers)
         return f"{name} {self.sign} {_code(self.limit)}{without}"
 
-    def as_python(self) -> str:
-        """The condition as an expression of `row`, with the functions of ``PYTHON_HEAD``."""
-        if self.limit is None:
-            keys = ", ".join(repr(_key(level, self.kind)) for level in self.levels)
-            word = f"_word(row, {self.column!r})"
-            return f"str({word}).lower() in ({keys},)" if self.kind == "flag" else f"{word} in ({keys},)"
-        value, sign = f"_number(row, {self.column!r})", "==" if self.sign == "=" else self.sign
-        without = "".join(f" and {value} != {_code(marker)}" for marker in self.markers)
-        return f"{value} {sign} {_code(self.limit)}{without}"
-
 
 @dataclass(frozen=True)
 class ClusterRule(PlainRecord):
@@ -156,59 +146,12 @@ class ClusterRule(PlainRecord):
         where = "\n  AND ".join(condition.as_sql() for condition in self.conditions) or "0 = 1"
         return f"SELECT * FROM {sql_name(table_name)}\nWHERE {where};"
 
-    def as_python(self) -> str:
-        """A module with the function ``is_cluster_K(row)``, where row is a dict or a row of a data frame."""
-        return f"{PYTHON_HEAD}\n\n{self.python_function()}"
-
-    def python_function(self) -> str:
-        """The function alone, which needs ``PYTHON_HEAD`` before it."""
-        tests = [f"({condition.as_python()})" for condition in self.conditions]
-        return (
-            f"def is_cluster_{self.cluster}(row):\n"
-            f"    # {_one_line(self.sentence)}\n"
-            f"    return {' and '.join(tests) or 'False'}\n"
-        )
-
-
-#: Functions that the conditions need in Python: a missing value meets no condition.
-PYTHON_HEAD = '''def _number(row, column):
-    """The value as a number; NaN, which meets no condition, if it is missing or not a number."""
-    try:
-        return float(row[column])
-    except (KeyError, TypeError, ValueError):
-        return float("nan")
-
-
-def _word(row, column):
-    """The value as text, 1 for 1.0; None if it is missing."""
-    try:
-        value = row[column]
-        if value is None or value != value:
-            return None
-    except (KeyError, TypeError):
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).strip()
-'''
-
 
 def sql_script(rules: Sequence[ClusterRule], table_name: str) -> str:
     """All rules as queries, each after a comment on its success; missing values must be NULL."""
     head = "-- One query per cluster. Missing values must be NULL: they meet no condition.\n"
     queries = [f"-- Cluster {rule.cluster}: {rule.success}\n{rule.as_sql(table_name)}\n" for rule in rules]
     return "\n".join([head, *queries])
-
-
-def python_module(rules: Sequence[ClusterRule]) -> str:
-    """All rules as a Python module: ``is_cluster_K(row)`` for each, and ``clusters(row)``, a list of those met."""
-    names = ", ".join(f"is_cluster_{rule.cluster}" for rule in rules)
-    head = '"""Rules that find the clusters. A missing value (None, NaN or no value) meets no condition."""\n'
-    last = (
-        'def clusters(row):\n    """Numbers of the clusters whose rule a row meets."""\n'
-        f"    tests = [{names}]\n    return [number for number, test in enumerate(tests) if test(row)]\n"
-    )
-    return "\n\n".join([head + "\n\n" + PYTHON_HEAD, *(rule.python_function() for rule in rules), last])
 
 
 def sql_name(name: str) -> str:
@@ -240,13 +183,8 @@ def sql_value(level: Any) -> str:
     return "'" + str(level).replace("\0", "").replace("'", "''") + "'"
 
 
-def _one_line(text: str) -> str:
-    """Text that cannot end a comment."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
-
-
 def _code(value: float) -> str:
-    """A number in SQL and Python: 3 for 3.0, else the shortest decimal that gives the same float."""
+    """A number in SQL: 3 for 3.0, else the shortest decimal that gives the same float."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
@@ -274,12 +212,6 @@ def limit_word(limit: float) -> str:
     if len(code) > 8:
         return readable(limit)
     return (f"{int(code):,}" if abs(limit) >= 10_000 and code.lstrip("-").isdigit() else code).replace("-", "−")
-
-
-def _key(level: Any, kind: str) -> str:
-    """A level as ``_word`` writes it."""
-    text = str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
-    return text.strip().lower() if kind == "flag" else text.strip()
 
 
 #: Maximum number of conditions, and how many of the best rules are kept while conditions are added.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fusewise.automatic import Choice, Cut, Stability, best_cut
+from fusewise.kernels import Mask
 from fusewise.support import PlainRecord, counted, in_series, readable, readable_apart, some_of
 from fusewise.views._certainty import doubtful_rows
 from fusewise.views._columns import OTHERS, TableColumn
@@ -120,16 +121,14 @@ def cluster_names(traits: Sequence[Sequence[Trait]]) -> tuple[str, ...]:
     found: list[list[str]] = [[] for _ in traits]
     for part, most in (("name", FEW_PROPERTIES), ("name", MOST_PROPERTIES), ("short", FEW_PROPERTIES)):
         often = Counter(frozenset(name) for name in found)  # "high a, high b" is "high b, high a"
-        longer = [[_shortened_in(trait, getattr(trait, part)) for trait in of[:most]] for of in traits]
+        longer = [
+            [getattr(trait, part).replace(trait.column, _shortened(trait.column), 1) for trait in of[:most]]
+            for of in traits
+        ]
         found = [
             more if often[frozenset(name)] > 1 or not name else name for name, more in zip(found, longer, strict=True)
         ]
     return tuple(map(", ".join, found))
-
-
-def _shortened_in(trait: Trait, name: str) -> str:
-    """The name of a trait with that of its column shortened, which may be a whole question."""
-    return name.replace(trait.column, _shortened(trait.column), 1)
 
 
 def _shortened(text: str) -> str:
@@ -146,13 +145,13 @@ def _traits(found: Findings, k: int) -> list[Trait]:
         return []
     contrasts = found.contrasts.clusters[k]
     clear = [contrast for contrast in contrasts if contrast.differs and contrast.separation >= LEAST_SEPARATION]
-    said = [_trait(contrast, found.columns[contrast.column]) for contrast in clear]
+    said = [_trait(contrast, found.columns[contrast.column], found.labels == k) for contrast in clear]
     differing = found.missingness.differing
     said += [_missing(each, found.columns[each.column]) for each in contrasts if each.column in differing]
     return [trait for trait in said if trait is not None][:MOST_TRAITS]
 
 
-def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
+def _trait(contrast: Contrast, column: TableColumn, member: Mask) -> Trait | None:
     """A difference in words; None if no numbers can be printed that differ."""
     if not column.scaled:
         return _level_trait(contrast)
@@ -165,18 +164,25 @@ def _trait(contrast: Contrast, column: TableColumn) -> Trait | None:
         way, sign, much = ("higher", "▲", "high") if delta > 0 else ("lower", "▼", "low")
         words = f"{way} {name} (median {here} against {there} elsewhere)"
         return Trait(name, words, f"{name} {sign} {here}", f"{much} {name}")
-    if inside.within - outside.within > contrast.separation:
+    inner = _shares_of((column.values >= inside.low) & (column.values <= inside.high), column, member)
+    if inner[0] - inner[1] > contrast.separation:
         low, high = value_words(column, inside.low, inside.high)
         which = _equal(name, low) if low == high else f"{name} from {low} to {high}"
-        return _share_trait(name, which, (inside.within, outside.within), which)
+        return _share_trait(name, which, inner, which)
     limit = str(column.levels[int(contrast.limit)]) if column.levels else limit_word(contrast.limit)
-    above = inside.above > outside.above
+    shares = _shares_of(column.values > contrast.limit, column, member)
+    above = shares[0] > shares[1]
     which = f"{name} {'>' if above else '≤'} {limit}"
     beyond = column.values[column.seen & ((column.values > contrast.limit) == above)]
     if (beyond == beyond[0]).all():  # "= 0" says more than "≤ 0" if nothing is below
         which = _equal(name, value_words(column, beyond[0])[0])
-    shares = (inside.above, outside.above) if above else (1 - inside.above, 1 - outside.above)
-    return _share_trait(name, which, shares, which)
+    return _share_trait(name, which, shares if above else (1 - shares[0], 1 - shares[1]), which)
+
+
+def _shares_of(met: Mask, column: TableColumn, member: Mask) -> tuple[float, float]:
+    """The share of the values of a column that meet something, inside a cluster and outside it."""
+    inside, outside = (float(met[column.seen & side].mean()) for side in (member, ~member))
+    return inside, outside
 
 
 def _equal(name: str, word: str) -> str:
@@ -232,7 +238,7 @@ def headline(found: Findings) -> str:
     others = f" and {counted(found.n_outliers, 'outlier')}" if found.n_outliers else ""
     size = f"{counted(n, 'row')} and {counted(p, 'column')}"
     number = counted(found.n_clusters, "cluster")
-    return f"{number}{others} in {size}; {observed_words(found.observed_fraction)}."
+    return f"{number}{others} in {size}; {observed_words(float(found.seen.mean()))}."
 
 
 def observed_words(share: float) -> str:

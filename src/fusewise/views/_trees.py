@@ -1,15 +1,16 @@
-"""How rows fuse: the sequence of partitions, the merge tree of groups and of rows, and the table in its order."""
+"""How rows fuse: the sequence of partitions, the merge tree of the rows, and the table in its order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster
+from sklearn.preprocessing import StandardScaler
 
-from fusewise.automatic import Choice, MergeTree, join_heights, successors
+from fusewise.automatic import Choice, MergeTree, join_heights
 from fusewise.fusion import FusionPath
 from fusewise.kernels import Index, Labels, Real
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Below the candidates, each cut of the tree has fewer groups than the last by this factor.
 CUT_FACTOR = 1.5
-#: Maximum number of groups at the bottom of the tree.
-MOST_LEAVES = 40
 #: Maximum number of rows that are drawn one by one, with their names; longer tables are averaged in blocks.
 MOST_NAMED = 300
 #: Maximum number of lines of the heat map, and of branches of the tree, of a longer table.
@@ -67,25 +66,28 @@ def read_trail(found: Findings) -> Trail:
     return Trail((), np.arange(0), None, "")
 
 
+def point_of_result(model: Any) -> int:
+    """The point of the path of a ``PenalizedFusion`` that its result was taken from."""
+    return max(k for k, point in enumerate(model.path_) if (point.lam, point.penalty) == (model.lam_, model.penalty_))
+
+
+def plateaus(path: FusionPath) -> list[int]:
+    """Over how many consecutive points the partition of each point stays the same."""
+    runs = [len(list(same)) for _, same in groupby(labels.tobytes() for labels in path.labels)]
+    return [n for n in runs for _ in range(n)]
+
+
 def _along_path(found: Findings, path: FusionPath) -> Trail:
     """The solutions of a path as steps."""
-    taken = found.model.lam_, found.model.penalty_
-    chosen = max((k for k, s in enumerate(path) if (s.lam, s.penalty) == taken), default=len(path) - 1)
-    steps = []
-    for k, (solution, length) in enumerate(zip(path, _run_lengths(path.labels), strict=True)):
+    chosen, steps = point_of_result(found.model), []
+    for k, (solution, stays) in enumerate(zip(path, plateaus(path), strict=True)):
         parts, centers = solution.labels[found.drawn], solution.centers[found.drawn]
         labels = found.labels[found.drawn] if k == chosen else parts
         rows = np.hstack([centers.real, centers.imag]) if np.iscomplexobj(centers) else centers
-        steps.append(Step(parts, labels, float(solution.lam), length, found.plane.project(rows.astype(float))))
+        criterion = stays if solution.labels.max(initial=-1) >= 1 else np.nan
+        steps.append(Step(parts, labels, float(solution.lam), criterion, found.plane.project(rows.astype(float))))
     name = "number of steps over which the partition stays the same"
     return Trail(tuple(steps), np.arange(len(found.drawn)), chosen, name)
-
-
-def _run_lengths(partitions: list[Labels]) -> list[float]:
-    """For each step, the number of consecutive steps with its partition; NaN for fewer than two groups."""
-    runs = [len(list(same)) for _, same in groupby(labels.tobytes() for labels in partitions)]
-    steps = [float(n) for n in runs for _ in range(n)]
-    return [n if labels.max(initial=-1) >= 1 else np.nan for n, labels in zip(steps, partitions, strict=True)]
 
 
 def _along_tree(found: Findings, choice: Choice) -> Trail:
@@ -129,111 +131,10 @@ def _cuts_below(tree: MergeTree, lams: Real) -> list[tuple[Labels, float]]:
     return found
 
 
-@dataclass(frozen=True)
-class Join:
-    """Two branches that merge at `lam`, in a step of the trail.
-
-    `left` and `right` are their lower ends (x, lam at which the branch starts; 0 for a leaf); `clusters` those of the
-    result under each branch, -1 for several.
-    """
-
-    left: tuple[float, float]
-    right: tuple[float, float]
-    lam: float
-    step: int
-    clusters: tuple[int, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Branches:
-    """A dendrogram: rows and most frequent cluster of each leaf, from left to right, and joins by increasing lam."""
-
-    sizes: tuple[int, ...]
-    clusters: tuple[int, ...]
-    joins: tuple[Join, ...]
-
-
-@dataclass
-class _Branch:
-    """A node of the tree under construction, of two `parts` or of one leaf."""
-
-    leaves: list[int]
-    clusters: set[int]
-    lam: float = 0.0
-    step: int = 0
-    parts: tuple[_Branch, ...] = ()
-    x: float = 0.0
-
-    @property
-    def cluster(self) -> int:
-        return next(iter(self.clusters)) if len(self.clusters) == 1 else -1
-
-
-def branches_of(found: Findings) -> Branches | None:
-    """Dendrogram from the finest partition compared upwards; None if there are no two groups."""
-    steps = found.trail.steps
-    compared = (k for k, s in enumerate(steps) if np.isfinite(s.criterion) and 2 <= _n_leaves(s) <= MOST_LEAVES)
-    first = next(compared, None)
-    if first is None:
-        return None
-    rows = found.trail.rows
-    start, labels, weights = steps[first].partition, found.labels[found.drawn][rows], found.weights[rows]
-    weights = weights * (found.weights.sum() / weights.sum())  # the rows of the trail represent all rows
-    leaves = [_Branch([leaf], {_majority(labels[start == leaf])}) for leaf in range(_n_leaves(steps[first]))]
-    joined, roots = _merge(found.trail, first, leaves)
-    order = [leaf for root in roots for leaf in root.leaves]
-    for x, leaf in enumerate(order):
-        leaves[leaf].x = x
-    joins = []
-    for node in joined:
-        left, right = node.parts
-        node.x = (left.x + right.x) / 2
-        clusters = left.cluster, right.cluster
-        joins.append(Join((left.x, left.lam), (right.x, right.lam), node.lam, node.step, clusters))
-    sizes = tuple(round(float(weights[start == leaf].sum())) for leaf in order)
-    return Branches(sizes, tuple(leaves[leaf].cluster for leaf in order), tuple(joins))
-
-
-def _n_leaves(step: Step) -> int:
-    return int(step.partition.max(initial=-1)) + 1
-
-
-def _merge(trail: Trail, first: int, leaves: list[_Branch]) -> tuple[list[_Branch], list[_Branch]]:
-    """Follow the groups of step `first` upwards; return the joined branches, and those left at the end."""
-    standing = dict(enumerate(leaves))
-    joined: list[_Branch] = []
-    ended: list[_Branch] = []
-    for k in range(first + 1, len(trail.steps)):
-        above = successors(trail.steps[k - 1].partition, trail.steps[k].partition)
-        lam = trail.steps[k].lam if np.isfinite(trail.steps[k].lam) else float(k)
-        after: dict[int, _Branch] = {}
-        for group, branch in standing.items():
-            goal, other = int(above[group]), after.get(int(above[group]))
-            if goal < 0:  # its rows are single again: a path need not be nested
-                ended.append(branch)
-            elif other is None:
-                after[goal] = branch
-            else:
-                both = other.leaves + branch.leaves, other.clusters | branch.clusters
-                after[goal] = _Branch(*both, lam, k, (other, branch))
-                joined.append(after[goal])
-        standing = after
-    return joined, [*standing.values(), *ended]
-
-
-def _majority(labels: Labels) -> int:
-    """The most frequent label; -1 if most rows are outliers."""
-    inside = labels[labels >= 0]
-    return int(np.bincount(inside).argmax()) if 2 * len(inside) >= len(labels) and len(inside) else -1
-
-
 def standardised(values: Real) -> Real:
     """Columns in standard deviations from the mean of their observed entries; NaN if missing."""
-    seen = ~np.isnan(values)
-    counts = np.maximum(seen.sum(axis=0), 1)
-    middle = np.where(seen, values, 0.0).sum(axis=0) / counts
-    squares = np.square(np.where(seen, values - middle, 0.0)).sum(axis=0) / counts
-    return np.asarray((values - middle) / np.where(squares > 0, np.sqrt(squares), 1.0))
+    with np.errstate(invalid="ignore"):  # of a column without values
+        return np.asarray(StandardScaler().fit_transform(values))
 
 
 def tree_order(found: Findings) -> Index:
@@ -253,16 +154,17 @@ def tree_order(found: Findings) -> Index:
     return np.lexsort((found.points[:, 0], position, labels, middles[labels]))
 
 
-@dataclass(frozen=True)
-class TreeJoin:
+class TreeJoin(NamedTuple):
     """Two branches of the tree of rows that merge at `lam`, which leaves so many groups.
 
-    `left` and `right` are their ends (position among the rows, number of groups when the branch was formed); the rows
-    under the join are those at the positions begin .. end - 1.
+    Each branch has a position among the rows, and the number of groups when it was formed; the rows under the join are
+    those at the positions begin .. end - 1.
     """
 
-    left: tuple[float, float]
-    right: tuple[float, float]
+    left: float
+    left_groups: int
+    right: float
+    right_groups: int
     groups: int
     lam: float
     begin: int
@@ -327,8 +229,8 @@ def _joins(tree: MergeTree, place: Index, position: Index, n_rows: int) -> tuple
         pair, node = (int(left), int(right)), n + k
         if all(end[child] - begin[child] >= least for child in pair):
             a, b = sorted(pair, key=lambda child: middle[child])
-            ends = [(float(middle[child]), float(formed[child])) for child in (a, b)]
-            found.append(TreeJoin(ends[0], ends[1], n - 1 - k, float(lam), int(begin[node]), int(end[node])))
+            ends = middle[a], formed[a], middle[b], formed[b]
+            found.append(TreeJoin(*ends, n - 1 - k, lam, begin[node], end[node]))
             middle[node], formed[node] = (middle[a] + middle[b]) / 2, n - 1 - k
         else:
             large = max(pair, key=lambda child: end[child] - begin[child])

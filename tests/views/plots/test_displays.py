@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.views import (
     ClusterMapDisplay,
-    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
@@ -20,9 +19,7 @@ from fusewise.views import (
 from fusewise.views._colours import COLOURS, MARKERS, SYMBOLS, colour, shape
 from fusewise.views._profile import compare_missingness, profile_of
 
-DISPLAYS = [
-    ClusterMapDisplay, DendrogramDisplay, FusionMapDisplay, FusionPathDisplay, MissingnessDisplay, ProfileDisplay
-]  # fmt: skip
+DISPLAYS = [ClusterMapDisplay, FusionMapDisplay, FusionPathDisplay, MissingnessDisplay, ProfileDisplay]
 
 
 def of_kind(ax, kind):
@@ -67,8 +64,6 @@ def test_nothing_to_draw(table):
     model = PenalizedFusion(0.01).fit(table)
     with pytest.raises(ValueError, match="no path to draw"):
         FusionPathDisplay.from_estimator(model)
-    with pytest.raises(ValueError, match="no tree to draw"):
-        DendrogramDisplay.from_estimator(model)
     alone = PenalizedFusion(0.0, penalty="h1").fit(table)
     with pytest.raises(ValueError, match="no cluster to draw"):
         ProfileDisplay.from_estimator(alone)

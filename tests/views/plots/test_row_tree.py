@@ -36,7 +36,7 @@ def test_rows_once_each_and_joins_as_in_the_tree(found):
         under = {int(found.drawn[row]) for row in table.rows[join.begin : join.end]}
         assert under == {int(looked_at[point]) for point in members[node]}
         assert (join.lam, join.groups) == (lam, 88 - k)
-        assert join.begin <= join.left[0] < join.right[0] <= join.end
+        assert join.begin <= join.left < join.right <= join.end
 
 
 def test_cells_are_standardised_and_gaps_stay_gaps(found):

@@ -1,6 +1,5 @@
 """The report's file: what is in it, what never gets into it, and how it is written."""
 
-import html
 import re
 
 import numpy as np
@@ -12,8 +11,7 @@ from fusewise.datasets import hide_entries, make_clusters
 from fusewise.penalties import H1
 from fusewise.theory import ClusterGeometry, success_probability
 from fusewise.views import _report as making
-from fusewise.views import _sentences as words
-from fusewise.views import number_sentence, read_findings
+from fusewise.views import read_findings
 from fusewise.views._report import guarantee_of, write_report
 
 
@@ -151,22 +149,3 @@ def test_guarantee_is_that_of_the_theory():
     assert guarantee.curve
     for fraction, chance in guarantee.curve:
         assert chance == pytest.approx(float(success_probability(geometry, fraction)))
-
-
-def test_notebooks_show_the_result(table, model):
-    assert "svg" not in FusionClustering()._repr_mimebundle_()["text/html"].split("</style>")[-1]
-    for shown in (model._repr_mimebundle_()["text/html"], model._repr_html_()):
-        found = read_findings(model)
-        for sentence in (words.headline(found), number_sentence(found), *(of.apart for of in found.described)):
-            assert html.escape(sentence, quote=False) in shown
-        assert shown.count("<circle") == 74  # a dot for each row with an entry
-
-
-def test_notebook_card_escapes_column_names():
-    pandas = pytest.importorskip("pandas")
-    X = np.random.default_rng(0).normal(size=(24, 3))
-    X[:12, 0] += 30  # the column that the card is about
-    frame = pandas.DataFrame(X, columns=["<script>window.hacked=1</script>", "b", "c"])
-    shown = FusionClustering().fit(frame)._repr_html_()
-    assert "&lt;script&gt;window" in shown
-    assert "<script>window.hacked" not in shown.split("</style>")[-1]

@@ -72,7 +72,6 @@ const EXPORTS = {
   centers: () => saveCsv("centers.csv", centerLines(state.partition)),
   rules: () => saveCsv("rules.csv", [["cluster", "rule", "precision", "recall"], ...state.partition.rules.map(({ words, precision, recall }, k) => [k, words, precision, recall])]),
   sql: () => save("rules.sql", state.partition.rulesSql),
-  python: () => save("rules.py", state.partition.rulesPython),
   print: () => print(),
 };
 

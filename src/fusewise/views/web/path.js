@@ -83,8 +83,7 @@ function startPath() {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   let at = chosen, places = placesAt(at), timer = 0, frame = 0;
   const rows = new Picture("path-picture", (surface) => paintPath(surface, at, places), { height: (width) => mapHeight(width, maps[0].frame), canvas: true, file: "path" });
-  const charts = [new Picture("path-criterion", (surface) => paintCriterion(surface, at, jump), { height: () => 306 * theme().unit, file: "criterion" })];
-  if (found.trail.tree) charts.push(new Picture("path-tree", (surface) => paintGroups(surface, at, jump), { height: () => 270 * theme().unit, file: "groups" }));
+  const chart = new Picture("path-criterion", (surface) => paintCriterion(surface, at, jump), { height: () => 400 * theme().unit, file: "criterion" });
 
   function go(k, milliseconds = still.matches ? 0 : GLIDE) {
     at = k;
@@ -92,7 +91,7 @@ function startPath() {
     slider.setAttribute("aria-valuetext", `Step ${k + 1} of ${steps.length}`);  // the description below is also read out
     document.getElementById("path-words").textContent = wordsAt(k);
     rows.host.setAttribute("aria-label", `Rows moving towards the centres of their groups. ${wordsAt(k)}`);
-    for (const chart of charts) chart.draw();
+    chart.draw();
     const from = places, goal = placesAt(k), began = performance.now();
     const move = (now) => {
       const t = milliseconds ? Math.min(1, Math.max(0, (now - began) / milliseconds)) : 1;

@@ -1,4 +1,4 @@
-// The charts of the path: the number of groups and the criterion at each step, and the tree of the groups.
+// The chart of the path: the number of groups and the criterion at each step.
 
 function paintCriterion(surface, current, go) {
   const { accent, ink, muted, unit } = theme();
@@ -26,30 +26,4 @@ function paintCriterion(surface, current, go) {
   });
   const stepAt = (px) => Math.max(0, Math.min(steps.length - 1, x.back(px)));
   surface.area(left, 0, surface.width - left, surface.height, { tip: (px) => wordsAt(stepAt(px)), click: (px) => go(stepAt(px)) });
-}
-
-/** The groups of the finest partition that was compared, and at which lam they merge. */
-function paintGroups(surface, current, go) {
-  const { ink, muted, unit } = theme();
-  const { joins, sizes, clusters } = found.trail.tree;
-  const heights = joins.map((join) => join.lam).filter((lam) => lam > 0);
-  const least = (heights.length ? Math.min(...heights) : 1) / 1.5;  // a single partition has no joins
-  const texts = sizes.map((size) => size.toLocaleString("en-GB"));
-  const turned = sizes.length > 12 || surface.width < 34 * sizes.length;
-  const bottom = surface.height - (turned ? 20 + Math.max(...texts.map((text) => widthOf(text, 11))) : 28 * unit);
-  const y = logScale([least, Math.max(...heights, 2 * least)], [bottom - 8 * unit, 24 * unit]);
-  const high = (lam) => y.at(Math.max(lam, least));
-  const left = roomFor(y), x = bandScale(sizes.length, [left, surface.width - 6]);
-  paintAxes(surface, { left, top: 24 * unit, right: surface.width - 6, bottom: bottom - 8 * unit }, { y, yTitle: "lam" });
-  for (const { left: a, right: b, lam, step, clusters: under } of joins) {
-    const look = (cluster) => ({ stroke: cluster < 0 ? ink : colourOf(cluster), ...(step <= current ? { width: 3, name: "joined" } : { width: 1.2, dash: "2 3", opacity: 0.7, name: "apart" }) });
-    [a, b].forEach(([place, from], i) => surface.segments([x.middle(place), high(from), x.middle(place), high(lam)], look(under[i])));
-    surface.segments([x.middle(a[0]), high(lam), x.middle(b[0]), high(lam)], look(under[0] === under[1] ? under[0] : -1));
-    surface.area(x.middle(a[0]) - 3, high(lam) - 5, x.middle(b[0]) - x.middle(a[0]) + 6, 10, { tip: () => `Merge at lam ${readable(lam)}: step ${step + 1}`, click: () => go(step) });
-  }
-  sizes.forEach((size, k) => {
-    surface.markers(outlineOf(Math.max(clusters[k], 0)), [x.middle(k)], [bottom - 8 * unit], 4 * unit, { fill: clusters[k] < 0 ? muted : colourOf(clusters[k]) });
-    surface.text(x.middle(k), bottom + (turned ? 2 : 10) * unit, texts[k], { fill: muted, size: 11, ...(turned ? { turn: -90, anchor: "end" } : { anchor: "middle" }) });
-    surface.area(x.middle(k) - 8, bottom - 16, 16, 30, { tip: () => `${counted(size, "row")}, ${clusters[k] < 0 ? "outliers" : clusterName(clusters[k])}` });
-  });
 }
