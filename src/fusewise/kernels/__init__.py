@@ -56,7 +56,6 @@ from fusewise.kernels._nearest import nearest_in
 from fusewise.kernels._normals import Truncated, column_moments, sites, truncated
 from fusewise.kernels._small_matrices import (
     LANES,
-    accumulate,
     block_inverses,
     block_products,
     by_groups,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ Blocks = npt.NDArray[Any]
 
 #: Matrices worked on at once: long enough for the loops over them to be worth entering, and all in the nearest caches.
 LANES = 128
+
+#: Blocks turned into lanes and back at a time, within a core's cache.
+BLOCK = 1000
 
 
 def inverse_roots(matrices: Blocks) -> tuple[Blocks, Blocks]:
@@ -45,45 +49,9 @@ def inverse_roots(matrices: Blocks) -> tuple[Blocks, Blocks]:
     return roots, log_det
 
 
-@compiled(inline="always")
-def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n: int) -> None:
-    """Add to the total (n lanes) sign (a_k b_k + ...), k from `first` up to `last`."""
-    k = first
-    while k + 4 <= last:
-        a0, a1, a2, a3 = a[k], a[k + 1], a[k + 2], a[k + 3]
-        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
-        for c in range(n):
-            total[c] += sign * (a0[c] * b0[c] + a1[c] * b1[c] + a2[c] * b2[c] + a3[c] * b3[c])
-        k += 4
-    while k < last:
-        a0, b0 = a[k], b[k]
-        for c in range(n):
-            total[c] += sign * a0[c] * b0[c]
-        k += 1
-
-
-@compiled(inline="always")
-def combine(total: Any, weights: Any, b: Any, first: int, last: int, n: int) -> None:
-    """Set the total (n lanes) to w_k b_k + ..., k from `first` up to `last`, the weights alike in all lanes."""
-    for c in range(n):
-        total[c] = 0.0
-    k = first
-    while k + 4 <= last:
-        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
-        for c in range(n):
-            total[c] += w0 * b0[c] + w1 * b1[c] + w2 * b2[c] + w3 * b3[c]
-        k += 4
-    while k < last:
-        w0, b0 = weights[k], b[k]
-        for c in range(n):
-            total[c] += w0 * b0[c]
-        k += 1
-
-
 @compiled
-def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
-    """R with R R' = C + shift I in place of the lower triangles of the first n matrices C (r x r x lanes).
+def factorise(lower: Any, pivot: Any, n: int) -> None:
+    """R with R R' = C in place of the lower triangles of the first n matrices C (r x r x lanes).
 
     But for the diagonals: one over these goes to `pivot` (r x lanes).
     """
@@ -92,25 +60,28 @@ def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
             entry, scale = lower[i, j], pivot[j]
             if i == j:
                 for c in range(n):
-                    scale[c] = 1e-15 * (shift + entry[c])
-            accumulate(entry, -1.0, lower[i], lower[j], 0, j, n)
+                    scale[c] = 1e-15 * entry[c]
+            for k in range(j):
+                one, other = lower[i, k], lower[j, k]
+                for c in range(n):
+                    entry[c] -= one[c] * other[c]
             if i == j:
                 for c in range(n):
-                    scale[c] = 1 / np.sqrt(max(shift + entry[c], scale[c]))  # a pivot below rounding is rounding
+                    scale[c] = 1 / np.sqrt(max(entry[c], scale[c]))  # a pivot below rounding is rounding
             else:
                 for c in range(n):
                     entry[c] *= scale[c]
 
 
 @compiled
-def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: int) -> None:
-    """Replace the lower triangles of the first n matrices C (r x r x lanes) by those of (C + shift I)^-1.
+def invert(lower: Any, undone: Any, pivot: Any, log_det: Any, n: int) -> None:
+    """Replace the lower triangles of the first n matrices C (r x r x lanes) by those of C^-1.
 
-    With R R' = C + shift I, (R^-1)' goes to `undone` (r x r x lanes), its diagonal to `pivot` (r x lanes), and the
-    logarithm of the determinant to `log_det`.
+    With R R' = C, (R^-1)' goes to `undone` (r x r x lanes), its diagonal to `pivot` (r x lanes), and the logarithm of
+    the determinant to `log_det`.
     """
     r = lower.shape[0]
-    factorise(lower, pivot, shift, n)
+    factorise(lower, pivot, n)
     for c in range(n):
         log_det[c] = 0.0
     for i in range(r):
@@ -122,7 +93,10 @@ def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: i
             entry = undone[j, i]
             for c in range(n):
                 entry[c] = 0.0
-            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
+            for k in range(j, i):
+                one, other = lower[i, k], undone[j, k]
+                for c in range(n):
+                    entry[c] -= one[c] * other[c]
             for c in range(n):
                 entry[c] *= scale[c]
     for i in range(r):
@@ -130,7 +104,48 @@ def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: i
             entry = lower[i, j]
             for c in range(n):
                 entry[c] = 0.0
-            accumulate(entry, 1.0, undone[i], undone[j], i, r, n)
+            for k in range(i, r):
+                one, other = undone[i, k], undone[j, k]
+                for c in range(n):
+                    entry[c] += one[c] * other[c]
+
+
+def inverses_in_lanes(matrices: Blocks, *, roots: bool = False, small: bool = False) -> tuple[Blocks, Blocks, Blocks]:
+    """C^-1 and log det C of positive definite C (r x r x N); R^-1 with C = R R', R lower triangular, if `roots`.
+
+    Of real matrices the lower triangles are used. `small`: leave them to NumPy, as complex ones always are.
+    """
+    r, _, n = matrices.shape
+    if small or np.iscomplexobj(matrices):
+        root, log_det = inverse_roots(matrices)
+        return np.einsum("kin,kjn->ijn", root.conj(), root), log_det, root
+    inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
+    in_ranges(n, r**3, lambda begin, end: _inverses_in_lanes(matrices, inverse, log_det, root, begin, end))
+    return inverse, log_det, root
+
+
+@compiled(shapes=("r r N", "r r N", "N", "r r R", "", ""))
+def _inverses_in_lanes(matrices: Any, inverse: Any, log_det: Any, root: Any, begin: int, end: int) -> None:
+    r = len(matrices)
+    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
+    for start in range(begin, end, LANES):
+        n = min(LANES, end - start)
+        for i in range(r):
+            for j in range(i + 1):
+                entry, source = lower[i, j], matrices[i, j]
+                for c in range(n):
+                    entry[c] = source[start + c]
+        invert(lower, undone, pivot, log_det[start : start + n], n)
+        for i in range(r):
+            for j in range(i + 1):
+                source, one, other = lower[i, j], inverse[i, j], inverse[j, i]
+                for c in range(n):
+                    one[start + c] = source[c]
+                    other[start + c] = source[c]
+                if root.shape[2]:
+                    to, source = root[i, j], undone[j, i]
+                    for c in range(n):
+                        to[start + c] = source[c]
 
 
 def block_products(blocks: Array, vectors: Array) -> Array:
@@ -150,35 +165,12 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
 def inverses_and_log_dets(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
     """(G_i + t_i I)^-1 and log det(G_i + t_i I), as for ``block_inverses``."""
     n, r, _ = blocks.shape
-    if few(n):
-        roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
-        return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
-    if np.iscomplexobj(blocks):  # A + i B: by the real [[A, -B], [B, A]], whose determinant is the square
-        rows = np.concatenate([blocks.real, -blocks.imag], axis=2), np.concatenate([blocks.imag, blocks.real], axis=2)
-        inverse, log_det = inverses_and_log_dets(np.concatenate(rows, axis=1), shift)
-        return (inverse[:, :r, :r] + 1j * inverse[:, r:, :r]).astype(blocks.dtype), log_det / 2
-    out, log_det = np.empty_like(blocks, order="C"), np.empty(n)
-    _inverses.in_ranges(n, r**3, blocks, shift, out, log_det)
+    out, log_det, small = np.empty_like(blocks, order="C"), np.empty(n), few(n)
+    for some in (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK)):
+        lanes = blocks[some].transpose(1, 2, 0) + shift[some] * np.eye(r)[:, :, None]
+        inverse, log_det[some], _ = inverses_in_lanes(np.ascontiguousarray(lanes), small=small)
+        out[some] = inverse.transpose(2, 0, 1)
     return out, log_det
-
-
-@compiled(shapes=("N r r", "N", "N r r", "N", "", ""))
-def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: int) -> None:
-    r = blocks.shape[1]
-    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
-    for start in range(begin, end, LANES):
-        n = min(LANES, end - start)
-        for c in range(n):
-            for i in range(r):
-                for j in range(i):
-                    lower[i, j, c] = blocks[start + c, i, j]
-                lower[i, i, c] = blocks[start + c, i, i] + shift[start + c]
-        invert(lower, undone, pivot, 0.0, log_det[start : start + n], n)
-        for c in range(n):
-            for i in range(r):
-                for j in range(i + 1):
-                    out[start + c, i, j] = lower[i, j, c]
-                    out[start + c, j, i] = lower[i, j, c]
 
 
 @compiled(shapes=("entries n", "r n", ""))
@@ -215,8 +207,8 @@ def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None
             for j in range(i + 1):
                 entry, source = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
                 for c in range(n_now):
-                    entry[c] = source[c]
-        invert(lower, undone, pivot, shift, log_det[start : start + n_now], n_now)
+                    entry[c] = source[c] + (shift if i == j else 0.0)
+        invert(lower, undone, pivot, log_det[start : start + n_now], n_now)
         for i in range(r):
             for j in range(i + 1):
                 source, to = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
@@ -288,55 +280,11 @@ def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
 
 def shifted_inverses(precision: Real, factors: Real, begin: Index, roots: bool, small: bool) -> tuple[Real, Real, Real]:
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if `roots`."""
-    r, _, n = precision.shape
-    if small:
-        factor = np.repeat(factors, np.diff(begin), axis=2)
-        turned = np.einsum("kiu,kju->iju", factor, np.einsum("klu,lju->kju", precision, factor))
-        root, log_det = inverse_roots(turned + np.eye(r)[:, :, None])
-        return np.einsum("kiu,kju->iju", root, root), log_det, root[:, :, : n if roots else 0]
-    inverse, log_det, root = _inverses_in_lanes(precision, factors, begin, roots)
-    return inverse, log_det, root
-
-
-@compiled(shapes=("r r U", "r r K", "begin", ""))
-def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
-    r, n = precision.shape[0], precision.shape[2]
-    inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
-    matrices, lower, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
-    pivot, half = np.empty((r, LANES)), np.empty((r, LANES))
-    for g in range(len(begin) - 1):
-        factor = factors[:, :, g].T.copy()
-        for start in range(begin[g], begin[g + 1], LANES):
-            n_now = min(LANES, begin[g + 1] - start)
-            for i in range(r):
-                for j in range(r):
-                    held, source = matrices[i, j], precision[i, j]
-                    for c in range(n_now):
-                        held[c] = source[start + c]
-            _turn(matrices, factor, half, lower, n_now)
-            invert(lower, undone, pivot, 1.0, log_det[start : start + n_now], n_now)
-            for i in range(r):
-                for j in range(i + 1):
-                    source, one, other = lower[i, j], inverse[i, j], inverse[j, i]
-                    for c in range(n_now):
-                        one[start + c] = source[c]
-                        other[start + c] = source[c]
-                    if roots:
-                        to, source = root[i, j], undone[j, i]
-                        for c in range(n_now):
-                            to[start + c] = source[c]
-    return inverse, log_det, root
-
-
-@compiled
-def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
-    """The lower triangles of L' A L, A symmetric; `factor` is L'."""
-    r = len(factor)
-    for i in range(r):
-        for j in range(r):
-            combine(half[j], factor[i], matrices[j], i, r, n)
-        for j in range(i + 1):
-            combine(turned[i, j], factor[j], half, j, r, n)
+    r, turned = len(precision), np.empty_like(precision)
+    for factor, (first, last) in zip(factors.transpose(2, 1, 0), pairwise(begin), strict=True):
+        half = (factor @ precision[:, :, first:last].reshape(r, -1)).reshape(r, r, -1)
+        turned[:, :, first:last] = factor @ half + np.eye(r)[:, :, None]
+    return inverses_in_lanes(turned, roots=roots, small=small)
 
 
 def pattern_distances(
@@ -382,7 +330,7 @@ def _distances_in_lanes(
                     entry, source, shift = lower[i, j], covariances[i, j], spreads[k, i, j]
                     for c in range(n_now):
                         entry[c] = source[start + c] + shift
-            factorise(lower, pivot, 0.0, n_now)
+            factorise(lower, pivot, n_now)
             for c in range(n_now):
                 product = 1.0
                 for i in range(r):
