@@ -62,10 +62,9 @@ from fusewise.kernels._small_matrices import (
     each_applied,
     factorise,
     inverse_roots,
-    inverses_and_log_dets,
     inverses_in_place,
+    invert_in_lanes,
     pattern_distances,
     shifted_inverses,
-    solve_triangles,
 )
 from fusewise.kernels._tensors import factorised, squares_of

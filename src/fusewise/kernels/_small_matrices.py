@@ -110,22 +110,23 @@ def invert(lower: Any, undone: Any, pivot: Any, log_det: Any, n: int) -> None:
                     entry[c] += one[c] * other[c]
 
 
-def inverses_in_lanes(matrices: Blocks, *, roots: bool = False, small: bool = False) -> tuple[Blocks, Blocks, Blocks]:
-    """C^-1 and log det C of positive definite C (r x r x N); R^-1 with C = R R', R lower triangular, if `roots`.
+def invert_in_lanes(matrices: Blocks, *, roots: bool = False, small: bool = False) -> tuple[Blocks, Blocks]:
+    """C^-1 in place of positive definite C (r x r x N); returns log det C, and if `roots` R^-1 with C = R R'.
 
-    Of real matrices the lower triangles are used. `small`: leave them to NumPy, as complex ones always are.
+    R is lower triangular; of the C the lower triangles are used. `small`: leave them to NumPy, as complex ones are.
     """
     r, _, n = matrices.shape
     if small or np.iscomplexobj(matrices):
         root, log_det = inverse_roots(matrices)
-        return np.einsum("kin,kjn->ijn", root.conj(), root), log_det, root
-    inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
-    in_ranges(n, r**3, lambda begin, end: _inverses_in_lanes(matrices, inverse, log_det, root, begin, end))
-    return inverse, log_det, root
+        np.einsum("kin,kjn->ijn", root.conj(), root, out=matrices)
+        return log_det, root
+    log_det, root = np.empty(n), np.zeros((r, r, n if roots else 0))
+    _invert_in_lanes.in_ranges(n, r**3, matrices, log_det, root)
+    return log_det, root
 
 
-@compiled(shapes=("r r N", "r r N", "N", "r r R", "", ""))
-def _inverses_in_lanes(matrices: Any, inverse: Any, log_det: Any, root: Any, begin: int, end: int) -> None:
+@compiled(shapes=("r r N", "N", "r r R", "", ""))
+def _invert_in_lanes(matrices: Any, log_det: Any, root: Any, begin: int, end: int) -> None:
     r = len(matrices)
     lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
     for start in range(begin, end, LANES):
@@ -138,7 +139,7 @@ def _inverses_in_lanes(matrices: Any, inverse: Any, log_det: Any, root: Any, beg
         invert(lower, undone, pivot, log_det[start : start + n], n)
         for i in range(r):
             for j in range(i + 1):
-                source, one, other = lower[i, j], inverse[i, j], inverse[j, i]
+                source, one, other = lower[i, j], matrices[i, j], matrices[j, i]
                 for c in range(n):
                     one[start + c] = source[c]
                     other[start + c] = source[c]
@@ -159,61 +160,14 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite."""
     if not isinstance(blocks, np.ndarray):
         return _tensors.block_inverses(blocks, shift)
-    return inverses_and_log_dets(blocks, shift)[0]
-
-
-def inverses_and_log_dets(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
-    """(G_i + t_i I)^-1 and log det(G_i + t_i I), as for ``block_inverses``."""
     n, r, _ = blocks.shape
-    out, log_det, small = np.empty_like(blocks, order="C"), np.empty(n), few(n)
+    out, small = np.empty_like(blocks, order="C"), few(n)
     for some in (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK)):
-        lanes = blocks[some].transpose(1, 2, 0) + shift[some] * np.eye(r)[:, :, None]
-        inverse, log_det[some], _ = inverses_in_lanes(np.ascontiguousarray(lanes), small=small)
-        out[some] = inverse.transpose(2, 0, 1)
-    return out, log_det
-
-
-@compiled(shapes=("entries n", "r n", ""))
-def solve_triangles(triangles: Any, right: Any, shift: float) -> Any:
-    """(G + t I)^-1 in place of the lower triangles of many G (their rows one after the other, the many last).
-
-    In place of the right-hand sides the solutions; returns log det(G + t I).
-    """
-    r, n = right.shape
-    log_det = np.empty(n)
-    invert_triangles(triangles, r, shift, log_det)
-    solved = np.zeros((r, n))
-    for i in range(r):
-        for j in range(r):
-            line = triangles[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)]
-            to, source = solved[i], right[j]
-            for c in range(n):
-                to[c] += line[c] * source[c]
-    for i in range(r):
-        to, source = right[i], solved[i]
-        for c in range(n):
-            to[c] = source[c]
-    return log_det
-
-
-@compiled
-def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None:
-    """Replace the lower triangles of r x r matrices G by those of (G + t I)^-1, and set log det(G + t I)."""
-    n = triangles.shape[1]
-    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
-    for start in range(0, n, LANES):
-        n_now = min(LANES, n - start)
-        for i in range(r):
-            for j in range(i + 1):
-                entry, source = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
-                for c in range(n_now):
-                    entry[c] = source[c] + (shift if i == j else 0.0)
-        invert(lower, undone, pivot, log_det[start : start + n_now], n_now)
-        for i in range(r):
-            for j in range(i + 1):
-                source, to = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
-                for c in range(n_now):
-                    to[c] = source[c]
+        lanes = np.array(blocks[some].transpose(1, 2, 0), np.result_type(blocks, float), order="C")
+        lanes[range(r), range(r)] += shift[some]
+        invert_in_lanes(lanes, small=small)
+        out[some] = lanes.transpose(2, 0, 1)
+    return out
 
 
 def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -282,9 +236,10 @@ def shifted_inverses(precision: Real, factors: Real, begin: Index, roots: bool, 
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if `roots`."""
     r, turned = len(precision), np.empty_like(precision)
     for factor, (first, last) in zip(factors.transpose(2, 1, 0), pairwise(begin), strict=True):
-        half = (factor @ precision[:, :, first:last].reshape(r, -1)).reshape(r, r, -1)
-        turned[:, :, first:last] = factor @ half + np.eye(r)[:, :, None]
-    return inverses_in_lanes(turned, roots=roots, small=small)
+        half = factor @ precision[:, :, first:last]
+        np.matmul(factor, half.transpose(1, 0, 2), out=turned[:, :, first:last])
+    turned[range(r), range(r)] += 1
+    return turned, *invert_in_lanes(turned, roots=roots, small=small)
 
 
 def pattern_distances(
