@@ -36,7 +36,6 @@ from fusewise.kernels._compiling import (
     few,
     in_ranges,
     in_threads,
-    one_thread,
     small_products,
     threads_for,
 )

@@ -216,34 +216,38 @@ def _pass_of(table: InMemory, device: str) -> Callable[..., Sums]:
     """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
     there = torch_device(device)
     if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values) or table.inexact.any():
-        return partial(_pass, table)
+        return partial(pass_over, table)
     return RowsOnDevice.of(table, there).expected
 
 
-def _pass(table: InMemory, mean: Values, loadings: Values, noise: float) -> Sums:
-    """Accumulate the sums in one pass over the rows, block by block."""
+def pass_over(table: InMemory, mean: Values, loadings: Values, noise: float, doubt: Values | None = None) -> Sums:
+    """Accumulate the sums in one pass over the rows, block by block; `doubt` is the covariance of the loadings."""
+    (a, b), errors = np.tril_indices(loadings.shape[1]), table.variances is not None
+    outer = loadings.conj()[:, a] * loadings[:, b] + (0 if doubt is None else doubt[:, a, b])
 
     def work(rows: slice) -> Sums:
         values, pattern = block(table, rows, noise)
         with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
-            return _expectation(values, pattern, mean, loadings, noise, table.variances is not None)
+            return _expectation(values, pattern, mean, loadings, outer, noise, errors)
 
     return reduce(Sums.__add__, in_threads(work, row_slices(table, 3 * (loadings.shape[1] + 1) ** 2)))
 
 
-def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, errors: bool) -> Sums:
+def _expectation(
+    values: Any, pattern: Any, mean: Values, loadings: Values, outer: Values, noise: float, errors: bool
+) -> Sums:
     """Posterior moments of the coordinates of a block of rows, and its log-likelihood.
 
-    The innermost loops run over the rows, the last axis; of Hermitian matrices there are the lower triangles. Of
-    entries with errors the pattern has the weights k: k / noise is the precision of an entry.
+    `outer` has the lower triangle of the products of each column's loadings. The innermost loops run over the rows, the
+    last axis. Of entries with errors the pattern has the weights k: k / noise is the precision of an entry.
     """
     r, (a, b) = loadings.shape[1], np.tril_indices(loadings.shape[1])
-    y, dual = centered(values, pattern, mean), loadings.conj()
+    y = centered(values, pattern, mean)
     inverse = np.empty((r, r, y.shape[0]), loadings.dtype)
-    inverse[a, b] = (dual[:, a] * loadings[:, b]).T @ pattern.T
+    inverse[a, b] = outer.T @ pattern.T
     inverse[range(r), range(r)] += noise
     log_det, _ = invert_in_lanes(inverse, small=few(y.shape[0]))
-    right = np.asarray(dual.T @ y.T)
+    right = np.asarray(loadings.conj().T @ y.T)
     v = np.einsum("jkn,kn->jn", inverse, right)
     seen = pattern > 0 if errors else pattern
     squares = (y * (values - mean)).sum(axis=1) if errors else row_squares(y)
