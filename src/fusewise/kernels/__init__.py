@@ -57,7 +57,6 @@ from fusewise.kernels._small_matrices import (
     LANES,
     block_inverses,
     block_products,
-    by_groups,
     each_applied,
     factorise,
     inverse_roots,

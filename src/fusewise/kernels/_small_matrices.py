@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -120,33 +119,65 @@ def invert_in_lanes(matrices: Blocks, *, roots: bool = False, small: bool = Fals
         root, log_det = inverse_roots(matrices)
         np.einsum("kin,kjn->ijn", root.conj(), root, out=matrices)
         return log_det, root
-    log_det, root = np.empty(n), np.zeros((r, r, n if roots else 0))
-    _invert_in_lanes.in_ranges(n, r**3, matrices, log_det, root)
+    log_det, root, none = np.empty(n), np.zeros((r, r, n if roots else 0)), np.empty((r, r, 0))
+    in_ranges(n, r**3, lambda *ends: _invert_in_lanes(matrices, none, np.array(ends), log_det, root))
     return log_det, root
 
 
-@compiled(shapes=("r r N", "N", "r r R", "", ""))
-def _invert_in_lanes(matrices: Any, log_det: Any, root: Any, begin: int, end: int) -> None:
+@compiled(shapes=("r r N", "r r K", "begin", "N", "r r R"))
+def _invert_in_lanes(matrices: Any, factors: Any, begin: Any, log_det: Any, root: Any) -> None:
+    """(I + L' A L)^-1 in place of the matrices A of each group, `begin` where these begin; A^-1 if there are no L."""
     r = len(matrices)
-    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
-    for start in range(begin, end, LANES):
-        n = min(LANES, end - start)
-        for i in range(r):
-            for j in range(i + 1):
-                entry, source = lower[i, j], matrices[i, j]
-                for c in range(n):
-                    entry[c] = source[start + c]
-        invert(lower, undone, pivot, log_det[start : start + n], n)
-        for i in range(r):
-            for j in range(i + 1):
-                source, one, other = lower[i, j], matrices[i, j], matrices[j, i]
-                for c in range(n):
-                    one[start + c] = source[c]
-                    other[start + c] = source[c]
-                if root.shape[2]:
-                    to, source = root[i, j], undone[j, i]
+    held, turned, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
+    half, pivot, factor = np.empty((r, LANES)), np.empty((r, LANES)), np.empty((r, r))
+    for g in range(len(begin) - 1):
+        if factors.shape[2]:
+            factor[:] = factors[:, :, g]
+        for start in range(begin[g], begin[g + 1], LANES):
+            n = min(LANES, begin[g + 1] - start)
+            for i in range(r):
+                for j in range(r if factors.shape[2] else i + 1):
+                    entry, source = held[i, j], matrices[i, j]
                     for c in range(n):
-                        to[start + c] = source[c]
+                        entry[c] = source[start + c]
+            lower = held
+            if factors.shape[2]:
+                _turn(held, factor, half, turned, n)
+                lower = turned
+            invert(lower, undone, pivot, log_det[start : start + n], n)
+            for i in range(r):
+                for j in range(i + 1):
+                    source, one, other = lower[i, j], matrices[i, j], matrices[j, i]
+                    for c in range(n):
+                        one[start + c] = source[c]
+                        other[start + c] = source[c]
+                    if root.shape[2]:
+                        to, source = root[i, j], undone[j, i]
+                        for c in range(n):
+                            to[start + c] = source[c]
+
+
+@compiled
+def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
+    """The lower triangles of I + L' A L, A symmetric and the factor L lower triangular."""
+    r = len(factor)
+    for i in range(r):
+        for j in range(r):
+            row = half[j]
+            for c in range(n):
+                row[c] = 0.0
+            for k in range(i, r):
+                weight, entry = factor[k, i], matrices[j, k]
+                for c in range(n):
+                    row[c] += weight * entry[c]
+        for j in range(i + 1):
+            entry = turned[i, j]
+            for c in range(n):
+                entry[c] = 1.0 if i == j else 0.0
+            for k in range(j, r):
+                weight, row = factor[k, j], half[k]
+                for c in range(n):
+                    entry[c] += weight * row[c]
 
 
 def block_products(blocks: Array, vectors: Array) -> Array:
@@ -216,30 +247,17 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
     return found
 
 
-@compiled(shapes=("r r U", "begin", "r K"))
-def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
-    """The product of each matrix (r x r x U) with the vector (r x K) of its group."""
-    r, _, n = matrices.shape
-    found = np.zeros((r, n))
-    for i in range(r):
-        row = found[i]
-        for j in range(r):
-            entries = matrices[i, j]
-            for g in range(len(begin) - 1):
-                weight = vectors[j, g]
-                for c in range(begin[g], begin[g + 1]):
-                    row[c] += weight * entries[c]
-    return found
-
-
 def shifted_inverses(precision: Real, factors: Real, begin: Index, roots: bool, small: bool) -> tuple[Real, Real, Real]:
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if `roots`."""
-    r, turned = len(precision), np.empty_like(precision)
-    for factor, (first, last) in zip(factors.transpose(2, 1, 0), pairwise(begin), strict=True):
-        half = factor @ precision[:, :, first:last]
-        np.matmul(factor, half.transpose(1, 0, 2), out=turned[:, :, first:last])
-    turned[range(r), range(r)] += 1
-    return turned, *invert_in_lanes(turned, roots=roots, small=small)
+    r, _, n = precision.shape
+    if small:
+        factor = np.repeat(factors, np.diff(begin), axis=2)
+        inverse = np.einsum("kiu,kju->iju", factor, np.einsum("klu,lju->kju", precision, factor))
+        inverse[range(r), range(r)] += 1
+        return inverse, *invert_in_lanes(inverse, small=True)
+    inverse, log_det, root = precision.copy(), np.empty(n), np.zeros((r, r, n if roots else 0))
+    _invert_in_lanes(inverse, factors, begin, log_det, root)
+    return inverse, log_det, root
 
 
 def pattern_distances(

@@ -34,6 +34,9 @@ from fusewise.support import counted
 #: with this many extra directions.
 DENSE_EIGEN, ROUNDS, SPARE = 500, 6, 8
 
+#: Numbers of work space counted for each moment of the coordinates of a row: with fewer, blocks outgrow the caches.
+WORK_SPACE = 24
+
 #: Smallest noise, as a share of the mean variance: a constant table has no noise.
 FLOOR = 1e-12
 
@@ -230,7 +233,8 @@ def pass_over(table: InMemory, mean: Values, loadings: Values, noise: float, dou
         with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
             return _expectation(values, pattern, mean, loadings, outer, noise, errors)
 
-    return reduce(Sums.__add__, in_threads(work, row_slices(table, 3 * (loadings.shape[1] + 1) ** 2)))
+    rows = row_slices(table, WORK_SPACE * (loadings.shape[1] + 1) ** 2)
+    return reduce(Sums.__add__, in_threads(work, rows))
 
 
 def _expectation(
