@@ -15,8 +15,7 @@ from scipy import fft
 
 from fusewise.kernels import beside, conjugate_gradients, copied, library, placement, to_host
 from fusewise.mri import Scan, invert
-from fusewise.mri._covariances import median_distance, squared_distances
-from fusewise.mri._navigator import common_locations, filled_in_time
+from fusewise.mri._covariances import common_locations, filled_in_time, median_distance, squared_distances
 from fusewise.mri._normal_equations import Convolution, NormalEquations, off_grid_equations, on_grid_equations
 from fusewise.mri._sampling import AXES, FourierSums, GridCells, Gridded, to_plain
 from fusewise.mri._tensors import energy, gram, inner, real_times

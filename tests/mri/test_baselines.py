@@ -1,4 +1,4 @@
-"""The benchmarks' own code: the search for parameters, their data, and baselines off the grid against dense algebra."""
+"""The benchmarks' own code: baselines off the grid against dense algebra."""
 
 import sys
 from pathlib import Path
@@ -20,36 +20,6 @@ def benchmarks():
     sys.path.insert(0, str(FOLDER))
     yield
     sys.path.remove(str(FOLDER))
-
-
-def test_climbing_ends_inside():
-    """A peak far from the start is found; whole numbers stay whole."""
-    from tuning import tune
-
-    asked = []
-
-    def score(weight, width):
-        asked.append((weight, width))
-        return -abs(np.log2(weight / 64)) - abs(width - 3)
-
-    assert tune(score, {"weight": (1.0, 2.0), "width": (4, 1.5)}) == {"weight": 64.0, "width": 3}
-    assert {(32.0, 3), (128.0, 3), (64.0, 2)} <= set(asked)
-    assert len(asked) == len(set(asked))
-
-
-def test_a_cine_made_to_breathe(tmp_path):
-    """Pixels are means of blocks; a frame is its phase's, moved along the rows by the breath."""
-    from series import breathing_cine
-
-    stack = np.random.default_rng(0).integers(1, 100, (3, 4, 260, 256))
-    np.savez(tmp_path / "cine.npz", spacing=np.ones(2), vol=stack)
-    frames, cardiac, breath = breathing_cine(tmp_path / "cine.npz", 60, at=2)
-    assert frames.shape == (60, 130, 128)
-    still = stack[2].reshape(4, 130, 2, 128, 2).mean(axis=(2, 4))
-    for frame, phase, depth in zip(frames, cardiac, 6 * breath, strict=True):
-        rows = np.arange(40, 80) - depth
-        expected = [np.interp(rows, np.arange(130), column) for column in still[int(phase * 4)].T / still.max()]
-        np.testing.assert_allclose(frame[40:80], np.transpose(expected), atol=1e-5)
 
 
 def dense_sense(scan, weights, pull, towards=0.0):

@@ -5,10 +5,9 @@ import pytest
 from scipy import fft
 
 from fusewise.mri import make_phantom, radial_mask, radial_trajectory, reconstruct, sample_grid
-from fusewise.mri._covariances import squared_distances
+from fusewise.mri._covariances import common_locations, filled_in_time, squared_distances
 from fusewise.mri._held_out import HELD_OUT, frames_per_sample, hold_out
 from fusewise.mri._local import LocalProblem
-from fusewise.mri._navigator import common_locations, filled_in_time
 from fusewise.mri._reconstruct import cell_distances
 from fusewise.mri._sampling import AXES, FourierSums, GridCells, to_plain
 from fusewise.mri._tensors import fft2, gram

@@ -15,12 +15,6 @@ from fusewise.mri._tensors import gram
 from fusewise.pairs import h1_weight
 
 
-def test_kernel_is_the_h1_weight():
-    """Two frames one sigma apart: exp(-1/2)."""
-    kernel = h1_weight(np.array([[0.0, 3.0], [3.0, 0.0]]), 3.0)
-    np.testing.assert_allclose(kernel, [[1, np.exp(-0.5)], [np.exp(-0.5), 1]], rtol=1e-6)
-
-
 def test_median_is_of_different_frames():
     places = np.array([0.0, 1.0, 3.0])
     assert median_distance(np.subtract.outer(places, places) ** 2) == 4  # of 1, 4, 9

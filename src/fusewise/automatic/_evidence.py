@@ -20,7 +20,6 @@ from fusewise.kernels import (
     Index,
     Real,
     block_inverses,
-    by_groups,
     each_applied,
     few,
     in_ranges,
@@ -300,9 +299,10 @@ class Groups:
 
     def all_applied(self, matrices: Real, vectors: Real) -> Real:
         """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
+        own = vectors[:, self.pattern_group]
         if self.evidence.plain:
-            return np.asarray(np.einsum("jku,ku->ju", matrices, vectors[:, self.pattern_group]))
-        return np.asarray(by_groups(matrices, self.pattern_begin, vectors))
+            return np.asarray(np.einsum("jku,ku->ju", matrices, own))
+        return np.asarray(each_applied(matrices, np.arange(len(self.pattern_group)), own))
 
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
         """Likelihood of each row with its group's spread (K x r x r) integrated out; with the roots if `roots`."""

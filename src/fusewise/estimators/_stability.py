@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fusewise.automatic import Alternative, Choice, LevelBlock, Stability, nearly_as_good
 from fusewise.estimators._base import frame_of
 from fusewise.estimators._result import ClusteringResult, cluster, labelled
-from fusewise.kernels import Index, Labels, Real, one_thread
+from fusewise.kernels import Index, Labels, Real, small_products
 from fusewise.observations import Entries, InMemory, Table
 from fusewise.progress import Progress, shown
 from fusewise.support import InputError, counted
@@ -181,7 +181,7 @@ def _each_in_threads(work: Callable[[int], Refit], n: int, threads: int, progres
     """
     found: list[Refit] = []
     # Filters are those of the process: set once, not in each thread. The fit to all rows has given its warnings.
-    with warnings.catch_warnings(), one_thread(), ThreadPoolExecutor(threads) as pool:
+    with warnings.catch_warnings(), small_products(1), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")
         try:
             progress("fitting draws", 0, n)

@@ -36,7 +36,6 @@ from fusewise.kernels._compiling import (
     few,
     in_ranges,
     in_threads,
-    one_thread,
     small_products,
     threads_for,
 )
@@ -56,17 +55,14 @@ from fusewise.kernels._nearest import nearest_in
 from fusewise.kernels._normals import Truncated, column_moments, sites, truncated
 from fusewise.kernels._small_matrices import (
     LANES,
-    accumulate,
     block_inverses,
     block_products,
-    by_groups,
     each_applied,
     factorise,
     inverse_roots,
-    inverses_and_log_dets,
     inverses_in_place,
+    invert_in_lanes,
     pattern_distances,
     shifted_inverses,
-    solve_triangles,
 )
 from fusewise.kernels._tensors import factorised, squares_of

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property, partial, update_wrapper
 from importlib import import_module
@@ -228,8 +228,7 @@ MOST_THREADS = 256
 #: Threads that ``in_threads`` may use within ``small_products``; other threads than the one that entered it see none.
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
-
-#: Tasks within ``one_thread``, and the limit that the first of them has set.
+#: Tasks that need matrix products on one thread, and the limit that the first of them has set.
 _limiting, _limited = Lock(), 0
 _limit: Any = None
 
@@ -245,8 +244,7 @@ def in_threads(work: Callable[[T], R], items: Sequence[T], most: int | None = No
         yield from map(work, items)
         return
     begun: deque[Future[R]] = deque()
-    alone = nullcontext() if _threads.get() else _blas().limit(limits=1)  # within `small_products` they are limited
-    with alone:
+    with _products_limited():
         pool = _pool(os.getpid())
 
         def first() -> R:
@@ -293,30 +291,15 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 @contextmanager
-def small_products() -> Iterator[None]:
-    """One thread for each matrix product and each loop of OpenMP, and for ``in_threads`` as many as before.
+def _products_limited() -> Iterator[None]:
+    """One thread for each matrix product and each loop of OpenMP.
 
-    Threads that share little work spend their time waiting for each other, and on a busy machine most of it.
-    """
-    token = _threads.set(n_threads())
-    try:
-        with _pools().limit(limits=1):
-            yield
-    finally:
-        _threads.reset(token)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for everything, where many tasks are run side by side, in this process or in others.
-
-    Limits of matrix products hold for the whole process: the first task sets them, the last to end lifts them.
+    The limit holds for the whole process: the first task sets it, the last to end lifts it.
     """
     global _limited, _limit
-    token = _threads.set(1)
     with _limiting:
         if _limited == 0:
-            _limit = _blas().limit(limits=1)
+            _limit = _pools().limit(limits=1)
         _limited += 1
     try:
         yield
@@ -325,6 +308,19 @@ def one_thread() -> Iterator[None]:
             _limited -= 1
             if _limited == 0:
                 _limit.restore_original_limits()
+
+
+@contextmanager
+def small_products(threads: int | None = None) -> Iterator[None]:
+    """One thread for each matrix product, and `threads` for ``in_threads``: as many as before, or 1 beside other tasks.
+
+    Threads that share little work spend their time waiting for each other, and on a busy machine most of it.
+    """
+    token = _threads.set(threads or n_threads())
+    try:
+        with _products_limited():
+            yield
+    finally:
         _threads.reset(token)
 
 

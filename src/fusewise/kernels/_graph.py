@@ -35,10 +35,8 @@ def row_weights(indptr: Array, indices: Array, edges: Array, weights: Array) -> 
     """The weights w_ij of edges in compressed sparse rows (each edge is in two of them), and d_i = sum_j w_ij."""
     if not isinstance(weights, np.ndarray):
         return _tensors.row_weights(indptr, indices, edges, weights)
-    data = np.empty(len(edges), weights.dtype)
-    degree = np.empty(len(indptr) - 1, weights.dtype)
-    _gather.in_ranges(len(degree), 16, weights, indptr, edges, data, degree)
-    return data, degree
+    n, data = len(indptr) - 1, weights[edges]
+    return data, sparse.csr_matrix((data, indices, indptr), (n, n)) @ np.ones(n, weights.dtype)
 
 
 def laplacian(indptr: Array, indices: Array, data: Array, degree: Array, points: Array) -> Array:
@@ -60,16 +58,6 @@ def _edge_squares(points: Any, first: Any, second: Any, s: Any, begin: int, end:
             difference = a[p] - b[p]
             square += difference * difference
         s[e] = square
-
-
-@compiled(shapes=("edges", "ends", "halves", "halves", "N", "", ""))
-def _gather(weights: Any, indptr: Any, edges: Any, data: Any, degree: Any, begin: int, end: int) -> None:
-    for i in range(begin, end):
-        row = weights.dtype.type(0)
-        for e in range(indptr[i], indptr[i + 1]):
-            data[e] = weights[edges[e]]
-            row += data[e]
-        degree[i] = row
 
 
 @compiled(shapes=("ends", "halves", "halves", "N", "N P", "N P", "", ""))

@@ -24,6 +24,9 @@ Blocks = npt.NDArray[Any]
 #: Matrices worked on at once: long enough for the loops over them to be worth entering, and all in the nearest caches.
 LANES = 128
 
+#: Blocks turned into lanes and back at a time, within a core's cache.
+BLOCK = 1000
+
 
 def inverse_roots(matrices: Blocks) -> tuple[Blocks, Blocks]:
     """R^-1 with R R^H = C, R lower triangular, and log det C of a few Hermitian C (r x r x lanes), by NumPy.
@@ -45,45 +48,9 @@ def inverse_roots(matrices: Blocks) -> tuple[Blocks, Blocks]:
     return roots, log_det
 
 
-@compiled(inline="always")
-def accumulate(total: Any, sign: float, a: Any, b: Any, first: int, last: int, n: int) -> None:
-    """Add to the total (n lanes) sign (a_k b_k + ...), k from `first` up to `last`."""
-    k = first
-    while k + 4 <= last:
-        a0, a1, a2, a3 = a[k], a[k + 1], a[k + 2], a[k + 3]
-        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
-        for c in range(n):
-            total[c] += sign * (a0[c] * b0[c] + a1[c] * b1[c] + a2[c] * b2[c] + a3[c] * b3[c])
-        k += 4
-    while k < last:
-        a0, b0 = a[k], b[k]
-        for c in range(n):
-            total[c] += sign * a0[c] * b0[c]
-        k += 1
-
-
-@compiled(inline="always")
-def combine(total: Any, weights: Any, b: Any, first: int, last: int, n: int) -> None:
-    """Set the total (n lanes) to w_k b_k + ..., k from `first` up to `last`, the weights alike in all lanes."""
-    for c in range(n):
-        total[c] = 0.0
-    k = first
-    while k + 4 <= last:
-        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        b0, b1, b2, b3 = b[k], b[k + 1], b[k + 2], b[k + 3]
-        for c in range(n):
-            total[c] += w0 * b0[c] + w1 * b1[c] + w2 * b2[c] + w3 * b3[c]
-        k += 4
-    while k < last:
-        w0, b0 = weights[k], b[k]
-        for c in range(n):
-            total[c] += w0 * b0[c]
-        k += 1
-
-
 @compiled
-def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
-    """R with R R' = C + shift I in place of the lower triangles of the first n matrices C (r x r x lanes).
+def factorise(lower: Any, pivot: Any, n: int) -> None:
+    """R with R R' = C in place of the lower triangles of the first n matrices C (r x r x lanes).
 
     But for the diagonals: one over these goes to `pivot` (r x lanes).
     """
@@ -92,25 +59,28 @@ def factorise(lower: Any, pivot: Any, shift: float, n: int) -> None:
             entry, scale = lower[i, j], pivot[j]
             if i == j:
                 for c in range(n):
-                    scale[c] = 1e-15 * (shift + entry[c])
-            accumulate(entry, -1.0, lower[i], lower[j], 0, j, n)
+                    scale[c] = 1e-15 * entry[c]
+            for k in range(j):
+                one, other = lower[i, k], lower[j, k]
+                for c in range(n):
+                    entry[c] -= one[c] * other[c]
             if i == j:
                 for c in range(n):
-                    scale[c] = 1 / np.sqrt(max(shift + entry[c], scale[c]))  # a pivot below rounding is rounding
+                    scale[c] = 1 / np.sqrt(max(entry[c], scale[c]))  # a pivot below rounding is rounding
             else:
                 for c in range(n):
                     entry[c] *= scale[c]
 
 
 @compiled
-def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: int) -> None:
-    """Replace the lower triangles of the first n matrices C (r x r x lanes) by those of (C + shift I)^-1.
+def invert(lower: Any, undone: Any, pivot: Any, log_det: Any, n: int) -> None:
+    """Replace the lower triangles of the first n matrices C (r x r x lanes) by those of C^-1.
 
-    With R R' = C + shift I, (R^-1)' goes to `undone` (r x r x lanes), its diagonal to `pivot` (r x lanes), and the
-    logarithm of the determinant to `log_det`.
+    With R R' = C, (R^-1)' goes to `undone` (r x r x lanes), its diagonal to `pivot` (r x lanes), and the logarithm of
+    the determinant to `log_det`.
     """
     r = lower.shape[0]
-    factorise(lower, pivot, shift, n)
+    factorise(lower, pivot, n)
     for c in range(n):
         log_det[c] = 0.0
     for i in range(r):
@@ -122,7 +92,10 @@ def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: i
             entry = undone[j, i]
             for c in range(n):
                 entry[c] = 0.0
-            accumulate(entry, -1.0, lower[i], undone[j], j, i, n)
+            for k in range(j, i):
+                one, other = lower[i, k], undone[j, k]
+                for c in range(n):
+                    entry[c] -= one[c] * other[c]
             for c in range(n):
                 entry[c] *= scale[c]
     for i in range(r):
@@ -130,7 +103,81 @@ def invert(lower: Any, undone: Any, pivot: Any, shift: float, log_det: Any, n: i
             entry = lower[i, j]
             for c in range(n):
                 entry[c] = 0.0
-            accumulate(entry, 1.0, undone[i], undone[j], i, r, n)
+            for k in range(i, r):
+                one, other = undone[i, k], undone[j, k]
+                for c in range(n):
+                    entry[c] += one[c] * other[c]
+
+
+def invert_in_lanes(matrices: Blocks, *, roots: bool = False, small: bool = False) -> tuple[Blocks, Blocks]:
+    """C^-1 in place of positive definite C (r x r x N); returns log det C, and if `roots` R^-1 with C = R R'.
+
+    R is lower triangular; of the C the lower triangles are used. `small`: leave them to NumPy, as complex ones are.
+    """
+    r, _, n = matrices.shape
+    if small or np.iscomplexobj(matrices):
+        root, log_det = inverse_roots(matrices)
+        np.einsum("kin,kjn->ijn", root.conj(), root, out=matrices)
+        return log_det, root
+    log_det, root, none = np.empty(n), np.zeros((r, r, n if roots else 0)), np.empty((r, r, 0))
+    in_ranges(n, r**3, lambda *ends: _invert_in_lanes(matrices, none, np.array(ends), log_det, root))
+    return log_det, root
+
+
+@compiled(shapes=("r r N", "r r K", "begin", "N", "r r R"))
+def _invert_in_lanes(matrices: Any, factors: Any, begin: Any, log_det: Any, root: Any) -> None:
+    """(I + L' A L)^-1 in place of the matrices A of each group, `begin` where these begin; A^-1 if there are no L."""
+    r = len(matrices)
+    held, turned, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
+    half, pivot, factor = np.empty((r, LANES)), np.empty((r, LANES)), np.empty((r, r))
+    for g in range(len(begin) - 1):
+        if factors.shape[2]:
+            factor[:] = factors[:, :, g]
+        for start in range(begin[g], begin[g + 1], LANES):
+            n = min(LANES, begin[g + 1] - start)
+            for i in range(r):
+                for j in range(r if factors.shape[2] else i + 1):
+                    entry, source = held[i, j], matrices[i, j]
+                    for c in range(n):
+                        entry[c] = source[start + c]
+            lower = held
+            if factors.shape[2]:
+                _turn(held, factor, half, turned, n)
+                lower = turned
+            invert(lower, undone, pivot, log_det[start : start + n], n)
+            for i in range(r):
+                for j in range(i + 1):
+                    source, one, other = lower[i, j], matrices[i, j], matrices[j, i]
+                    for c in range(n):
+                        one[start + c] = source[c]
+                        other[start + c] = source[c]
+                    if root.shape[2]:
+                        to, source = root[i, j], undone[j, i]
+                        for c in range(n):
+                            to[start + c] = source[c]
+
+
+@compiled
+def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
+    """The lower triangles of I + L' A L, A symmetric and the factor L lower triangular."""
+    r = len(factor)
+    for i in range(r):
+        for j in range(r):
+            row = half[j]
+            for c in range(n):
+                row[c] = 0.0
+            for k in range(i, r):
+                weight, entry = factor[k, i], matrices[j, k]
+                for c in range(n):
+                    row[c] += weight * entry[c]
+        for j in range(i + 1):
+            entry = turned[i, j]
+            for c in range(n):
+                entry[c] = 1.0 if i == j else 0.0
+            for k in range(j, r):
+                weight, row = factor[k, j], half[k]
+                for c in range(n):
+                    entry[c] += weight * row[c]
 
 
 def block_products(blocks: Array, vectors: Array) -> Array:
@@ -144,84 +191,14 @@ def block_inverses(blocks: Array, shift: Array) -> Array:
     """(G_i + t_i I)^-1 of Hermitian G_i (N x r x r), each sum positive definite."""
     if not isinstance(blocks, np.ndarray):
         return _tensors.block_inverses(blocks, shift)
-    return inverses_and_log_dets(blocks, shift)[0]
-
-
-def inverses_and_log_dets(blocks: Blocks, shift: Blocks) -> tuple[Blocks, Blocks]:
-    """(G_i + t_i I)^-1 and log det(G_i + t_i I), as for ``block_inverses``."""
     n, r, _ = blocks.shape
-    if few(n):
-        roots, log_det = inverse_roots(blocks.transpose(1, 2, 0) + shift * np.eye(r)[:, :, None])
-        return np.einsum("kin,kjn->nij", roots.conj(), roots).astype(blocks.dtype, copy=False), log_det
-    if np.iscomplexobj(blocks):  # A + i B: by the real [[A, -B], [B, A]], whose determinant is the square
-        rows = np.concatenate([blocks.real, -blocks.imag], axis=2), np.concatenate([blocks.imag, blocks.real], axis=2)
-        inverse, log_det = inverses_and_log_dets(np.concatenate(rows, axis=1), shift)
-        return (inverse[:, :r, :r] + 1j * inverse[:, r:, :r]).astype(blocks.dtype), log_det / 2
-    out, log_det = np.empty_like(blocks, order="C"), np.empty(n)
-    _inverses.in_ranges(n, r**3, blocks, shift, out, log_det)
-    return out, log_det
-
-
-@compiled(shapes=("N r r", "N", "N r r", "N", "", ""))
-def _inverses(blocks: Any, shift: Any, out: Any, log_det: Any, begin: int, end: int) -> None:
-    r = blocks.shape[1]
-    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
-    for start in range(begin, end, LANES):
-        n = min(LANES, end - start)
-        for c in range(n):
-            for i in range(r):
-                for j in range(i):
-                    lower[i, j, c] = blocks[start + c, i, j]
-                lower[i, i, c] = blocks[start + c, i, i] + shift[start + c]
-        invert(lower, undone, pivot, 0.0, log_det[start : start + n], n)
-        for c in range(n):
-            for i in range(r):
-                for j in range(i + 1):
-                    out[start + c, i, j] = lower[i, j, c]
-                    out[start + c, j, i] = lower[i, j, c]
-
-
-@compiled(shapes=("entries n", "r n", ""))
-def solve_triangles(triangles: Any, right: Any, shift: float) -> Any:
-    """(G + t I)^-1 in place of the lower triangles of many G (their rows one after the other, the many last).
-
-    In place of the right-hand sides the solutions; returns log det(G + t I).
-    """
-    r, n = right.shape
-    log_det = np.empty(n)
-    invert_triangles(triangles, r, shift, log_det)
-    solved = np.zeros((r, n))
-    for i in range(r):
-        for j in range(r):
-            line = triangles[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)]
-            to, source = solved[i], right[j]
-            for c in range(n):
-                to[c] += line[c] * source[c]
-    for i in range(r):
-        to, source = right[i], solved[i]
-        for c in range(n):
-            to[c] = source[c]
-    return log_det
-
-
-@compiled
-def invert_triangles(triangles: Any, r: int, shift: float, log_det: Any) -> None:
-    """Replace the lower triangles of r x r matrices G by those of (G + t I)^-1, and set log det(G + t I)."""
-    n = triangles.shape[1]
-    lower, undone, pivot = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, LANES))
-    for start in range(0, n, LANES):
-        n_now = min(LANES, n - start)
-        for i in range(r):
-            for j in range(i + 1):
-                entry, source = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
-                for c in range(n_now):
-                    entry[c] = source[c]
-        invert(lower, undone, pivot, shift, log_det[start : start + n_now], n_now)
-        for i in range(r):
-            for j in range(i + 1):
-                source, to = lower[i, j], triangles[i * (i + 1) // 2 + j, start : start + n_now]
-                for c in range(n_now):
-                    to[c] = source[c]
+    out, small = np.empty_like(blocks, order="C"), few(n)
+    for some in (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK)):
+        lanes = np.array(blocks[some].transpose(1, 2, 0), np.result_type(blocks, float), order="C")
+        lanes[range(r), range(r)] += shift[some]
+        invert_in_lanes(lanes, small=small)
+        out[some] = lanes.transpose(2, 0, 1)
+    return out
 
 
 def inverses_in_place(matrices: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -270,73 +247,17 @@ def each_applied(matrices: Any, kinds: Any, vectors: Any) -> Any:
     return found
 
 
-@compiled(shapes=("r r U", "begin", "r K"))
-def by_groups(matrices: Any, begin: Any, vectors: Any) -> Any:
-    """The product of each matrix (r x r x U) with the vector (r x K) of its group."""
-    r, _, n = matrices.shape
-    found = np.zeros((r, n))
-    for i in range(r):
-        row = found[i]
-        for j in range(r):
-            entries = matrices[i, j]
-            for g in range(len(begin) - 1):
-                weight = vectors[j, g]
-                for c in range(begin[g], begin[g + 1]):
-                    row[c] += weight * entries[c]
-    return found
-
-
 def shifted_inverses(precision: Real, factors: Real, begin: Index, roots: bool, small: bool) -> tuple[Real, Real, Real]:
     """B^-1 and log det B of each pattern, B = I + L' A L with the L of its group; R^-1 with B = R R' if `roots`."""
     r, _, n = precision.shape
     if small:
         factor = np.repeat(factors, np.diff(begin), axis=2)
-        turned = np.einsum("kiu,kju->iju", factor, np.einsum("klu,lju->kju", precision, factor))
-        root, log_det = inverse_roots(turned + np.eye(r)[:, :, None])
-        return np.einsum("kiu,kju->iju", root, root), log_det, root[:, :, : n if roots else 0]
-    inverse, log_det, root = _inverses_in_lanes(precision, factors, begin, roots)
+        inverse = np.einsum("kiu,kju->iju", factor, np.einsum("klu,lju->kju", precision, factor))
+        inverse[range(r), range(r)] += 1
+        return inverse, *invert_in_lanes(inverse, small=True)
+    inverse, log_det, root = precision.copy(), np.empty(n), np.zeros((r, r, n if roots else 0))
+    _invert_in_lanes(inverse, factors, begin, log_det, root)
     return inverse, log_det, root
-
-
-@compiled(shapes=("r r U", "r r K", "begin", ""))
-def _inverses_in_lanes(precision: Any, factors: Any, begin: Any, roots: bool) -> Any:
-    r, n = precision.shape[0], precision.shape[2]
-    inverse, log_det, root = np.empty((r, r, n)), np.empty(n), np.zeros((r, r, n if roots else 0))
-    matrices, lower, undone = np.empty((r, r, LANES)), np.empty((r, r, LANES)), np.empty((r, r, LANES))
-    pivot, half = np.empty((r, LANES)), np.empty((r, LANES))
-    for g in range(len(begin) - 1):
-        factor = factors[:, :, g].T.copy()
-        for start in range(begin[g], begin[g + 1], LANES):
-            n_now = min(LANES, begin[g + 1] - start)
-            for i in range(r):
-                for j in range(r):
-                    held, source = matrices[i, j], precision[i, j]
-                    for c in range(n_now):
-                        held[c] = source[start + c]
-            _turn(matrices, factor, half, lower, n_now)
-            invert(lower, undone, pivot, 1.0, log_det[start : start + n_now], n_now)
-            for i in range(r):
-                for j in range(i + 1):
-                    source, one, other = lower[i, j], inverse[i, j], inverse[j, i]
-                    for c in range(n_now):
-                        one[start + c] = source[c]
-                        other[start + c] = source[c]
-                    if roots:
-                        to, source = root[i, j], undone[j, i]
-                        for c in range(n_now):
-                            to[start + c] = source[c]
-    return inverse, log_det, root
-
-
-@compiled
-def _turn(matrices: Any, factor: Any, half: Any, turned: Any, n: int) -> None:
-    """The lower triangles of L' A L, A symmetric; `factor` is L'."""
-    r = len(factor)
-    for i in range(r):
-        for j in range(r):
-            combine(half[j], factor[i], matrices[j], i, r, n)
-        for j in range(i + 1):
-            combine(turned[i, j], factor[j], half, j, r, n)
 
 
 def pattern_distances(
@@ -382,7 +303,7 @@ def _distances_in_lanes(
                     entry, source, shift = lower[i, j], covariances[i, j], spreads[k, i, j]
                     for c in range(n_now):
                         entry[c] = source[start + c] + shift
-            factorise(lower, pivot, 0.0, n_now)
+            factorise(lower, pivot, n_now)
             for c in range(n_now):
                 product = 1.0
                 for i in range(r):

@@ -3,6 +3,9 @@
 With d_ij the distance of frames i and j (in some part of k-space or of the image), the weight exp(-d_ij² / (2 sigma²))
 is a positive definite kernel (``_interpolation`` says what it is used for). sigma² is `scale` times the median squared
 distance, so that one unit-free number suits all parts of the data.
+
+Before there are images, frames are told apart by a navigator, or by samples at locations that all or most frames
+sampled (navigator lines, or the centre of k-space, which all radial lines cross).
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from fusewise.mri._tensors import (
     batches,
     double,
     each,
+    gram,
     inverse,
     real_times,
     single,
@@ -31,12 +35,48 @@ from fusewise.pairs import h1_weight
 #: Kernels are built and applied in single precision: the error is far below that of any reconstruction.
 PRECISION = np.float32
 
+#: Frames are compared by locations sampled in this share of them: few gaps exceed one frame, and are interpolated.
+COMMON_SHARE = 0.5
+
+#: If fewer locations than this are sampled that often, this many of the most frequently sampled ones are used.
+FEWEST_LOCATIONS = 64
+
 
 def squared_distances(gram: Array) -> Array:
     """d_ij² = G_ii + G_jj - 2 G_ij, from the real Gram matrix of the frames; one matrix or many (... x T x T)."""
     squares: Array = library(gram).diagonal(gram, 0, -2, -1)
     distances: Array = squares[..., :, None] + squares[..., None, :] - 2 * gram
     return distances.clip(0)
+
+
+def common_locations(mask: Array) -> Array:
+    """Locations (ny x nx) sampled in at least half of the frames; if too few, the most frequently sampled ones."""
+    seen = np.asarray(mask.mean(axis=0))
+    wanted = np.sort(seen.ravel())[-min(FEWEST_LOCATIONS, seen.size)]
+    return np.asarray(seen >= max(min(COMMON_SHARE, wanted), 1 / len(mask)))
+
+
+def filled_in_time(values: Array, seen: Array) -> Array:
+    """Interpolate samples (T x ... x L) where not `seen` (T x L) linearly in time, beyond the ends by these."""
+    gaps = np.flatnonzero(seen.any(axis=0) & ~seen.all(axis=0))
+    if not len(gaps):
+        return values
+    here, times = seen[:, gaps], np.arange(len(seen))[:, None]
+    before = np.maximum.accumulate(np.where(here, times, -1))
+    after = np.minimum.accumulate(np.where(here, times, len(seen))[::-1])[::-1]
+    when, where = np.nonzero(~here)
+    low, high = before[when, where], after[when, where]
+    low, high = np.where(low < 0, high, low), np.where(high == len(seen), low, high)
+    shares = ((when - low) / np.maximum(high - low, 1)).reshape(-1, *[1] * (values.ndim - 2))
+    at = gaps[where]
+    filled = values.copy()
+    filled[when, ..., at] = (1 - shares) * values[low, ..., at] + shares * values[high, ..., at]
+    return filled
+
+
+def navigator_distances(values: Array, seen: Array | None = None) -> Array:
+    """Squared distances of the frames by a signal (T x ...), or by samples (T x ... x L) missing where not `seen`."""
+    return squared_distances(gram(values if seen is None else filled_in_time(values, seen)))
 
 
 def median_distance(distances: Array) -> Array:

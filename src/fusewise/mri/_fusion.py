@@ -21,9 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fusewise.kernels import beside, library, to_host
-from fusewise.mri._covariances import effective_rank, median_distance, squared_distances
+from fusewise.mri._covariances import effective_rank, median_distance, navigator_distances, squared_distances
 from fusewise.mri._held_out import Setting, decibels, frames_per_sample, hold_out, warn_of_interruption
-from fusewise.mri._navigator import navigator_distances
 from fusewise.mri._result import Reconstruction, Run
 from fusewise.mri._sampling import invert
 from fusewise.mri._tensors import Array, add_to_diagonals, cast, double, each, energy, gram, inverse, real_times, zeros

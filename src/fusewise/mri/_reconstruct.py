@@ -10,11 +10,11 @@ import numpy.typing as npt
 from scipy import fft
 
 from fusewise.kernels import library, placement, to_host
+from fusewise.mri._covariances import common_locations, navigator_distances
 from fusewise.mri._fusion import reconstruct_by_fusion
 from fusewise.mri._held_out import frames_per_sample, hold_out
 from fusewise.mri._interpolation import interpolate
 from fusewise.mri._local import LocalProblem
-from fusewise.mri._navigator import common_locations, navigator_distances
 from fusewise.mri._normal_equations import NormalEquations, off_grid_equations, on_grid_equations
 from fusewise.mri._result import Reconstruction, Run
 from fusewise.mri._sampling import (

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
-from fusewise.kernels import Index, one_thread
+from fusewise.kernels import Index, small_products
 from fusewise.observations._checks import check_size, is_dask
 from fusewise.observations._entries import Entries, InMemory
 from fusewise.observations._streamed import ColumnMoments, SummarisedTable
@@ -169,7 +169,7 @@ def _on_block(
     """
     half = columns | dict(zip(names, beside, strict=True))
     try:
-        with one_thread():
+        with small_products(1):
             return function(Block(rows, half, read), number, *given)
     except Exception as error:
         raise BlockError(f"block {number} of {n_blocks}, from 0: {error}") from error

@@ -378,7 +378,8 @@ def _log_weights_in_lanes(places: Any, covariances: Any, first: Any, second: Any
                 away[a, c] = places[i, a] - places[j, a]
                 for b in range(a + 1):
                     lower[a, b, c] = covariances[i, a, b] + covariances[j, a, b]
-        factorise(lower, pivot, variance, n)
+                lower[a, a, c] += variance
+        factorise(lower, pivot, n)
         for a in range(r):
             for k in range(a):
                 for c in range(n):

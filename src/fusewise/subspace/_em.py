@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from fusewise.kernels import Values, few, in_threads, solve_triangles, torch_device
+from fusewise.kernels import Values, few, in_threads, invert_in_lanes, torch_device
 from fusewise.observations import Entries, InMemory, wide
 from fusewise.progress import Progress, silent
 from fusewise.subspace._projection import (
@@ -24,7 +24,6 @@ from fusewise.subspace._projection import (
     centered,
     coordinates,
     is_sparse,
-    posterior,
     row_slices,
     row_squares,
     whole,
@@ -34,6 +33,9 @@ from fusewise.support import counted
 #: Up to this size an exact eigendecomposition is cheapest; beyond it, this many rounds of subspace iteration are used,
 #: with this many extra directions.
 DENSE_EIGEN, ROUNDS, SPARE = 500, 6, 8
+
+#: Numbers of work space counted for each moment of the coordinates of a row: with fewer, blocks outgrow the caches.
+WORK_SPACE = 24
 
 #: Smallest noise, as a share of the mean variance: a constant table has no noise.
 FLOOR = 1e-12
@@ -69,17 +71,16 @@ def closed_form(table: Entries, rank: int) -> Subspace:
 def residual(table: InMemory, subspace: Subspace) -> Any:
     """The observed entries less their reconstruction, zero where missing."""
     blocks = []
-    loadings = subspace.basis * np.sqrt(subspace.variances)
     for rows in row_slices(table, subspace.rank**2):
         values, pattern = block(table, rows, subspace.noise)
         y = centered(values, pattern, subspace.mean)
         if subspace.rank:
-            v = posterior(y, pattern, loadings, subspace.noise)[1]
+            v = coordinates(subspace, table.take(rows))[0]
             if is_sparse(y):
                 row = np.repeat(np.arange(y.shape[0]), np.diff(y.indptr))
-                y.data -= np.einsum("ek,ek->e", v[row], loadings[y.indices])
+                y.data -= np.einsum("ek,ek->e", v[row], subspace.basis[y.indices])
             else:
-                y -= pattern * (v @ loadings.T)
+                y -= pattern * (v @ subspace.basis.T)
         blocks.append(y)
     return sparse.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.concatenate(blocks)
 
@@ -218,70 +219,55 @@ def _pass_of(table: InMemory, device: str) -> Callable[..., Sums]:
     """What accumulates the sums in one pass over the rows of a table: on a device, if the table can be there."""
     there = torch_device(device)
     if there is None or not isinstance(table, Entries) or np.iscomplexobj(table.values) or table.inexact.any():
-        return partial(_pass, table)
+        return partial(pass_over, table)
     return RowsOnDevice.of(table, there).expected
 
 
-def _pass(table: InMemory, mean: Values, loadings: Values, noise: float) -> Sums:
-    """Accumulate the sums in one pass over the rows, block by block."""
+def pass_over(table: InMemory, mean: Values, loadings: Values, noise: float, doubt: Values | None = None) -> Sums:
+    """Accumulate the sums in one pass over the rows, block by block; `doubt` is the covariance of the loadings."""
+    (a, b), errors = np.tril_indices(loadings.shape[1]), table.variances is not None
+    outer = loadings.conj()[:, a] * loadings[:, b] + (0 if doubt is None else doubt[:, a, b])
 
     def work(rows: slice) -> Sums:
         values, pattern = block(table, rows, noise)
         with np.errstate(over="ignore", invalid="ignore"):  # too long a leap, which is taken back
-            many = isinstance(values, np.ndarray) and not (few(len(values)) or np.iscomplexobj(loadings))
-            if many and table.variances is None:
-                return _expectation_in_lanes(values, pattern, mean, loadings, noise)
-            return _expectation(values, pattern, mean, loadings, noise, table.variances is not None)
+            return _expectation(values, pattern, mean, loadings, outer, noise, errors)
 
-    return reduce(Sums.__add__, in_threads(work, row_slices(table, 3 * (loadings.shape[1] + 1) ** 2)))
+    rows = row_slices(table, WORK_SPACE * (loadings.shape[1] + 1) ** 2)
+    return reduce(Sums.__add__, in_threads(work, rows))
 
 
-def _expectation_in_lanes(values: Values, pattern: Values, mean: Values, loadings: Values, noise: float) -> Sums:
-    """The same for many rows of a real and dense table: lower triangles, rows last."""
-    r, (a, b) = loadings.shape[1], np.tril_indices(loadings.shape[1])
-    y = centered(values, pattern, mean).T
-    inverse, v = (loadings[:, a] * loadings[:, b]).T @ pattern.T, loadings.T @ y
-    squares, counts, explained = np.einsum("ji,ji->i", y, y), pattern.sum(axis=1), v.copy()
-    log_det = solve_triangles(inverse, v, noise)
-    explained *= v
-    distance = np.maximum(squares - explained.sum(axis=0), 0.0) / noise
-    second = np.concatenate([inverse, v, np.ones((1, len(counts)))])
-    second[: len(a)] *= noise
-    second[: len(a)] += v[a] * v[b]
-    log_det = log_det + (counts - r) * np.log(noise)
-    return Sums(
-        cross=y @ second[len(a) :].T,
-        moments=whole(second @ pattern, r).T,
-        latent=whole(second.sum(axis=1), r),
-        energy=float(squares.sum()),
-        log_likelihood=float(_log_density(distance, log_det, counts, False).sum()),
-    )
-
-
-def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, noise: float, errors: bool = False) -> Sums:
+def _expectation(
+    values: Any, pattern: Any, mean: Values, loadings: Values, outer: Values, noise: float, errors: bool
+) -> Sums:
     """Posterior moments of the coordinates of a block of rows, and its log-likelihood.
 
-    Of entries with errors the pattern has the weights k: k / noise is the precision of an entry.
+    `outer` has the lower triangle of the products of each column's loadings. The innermost loops run over the rows, the
+    last axis. Of entries with errors the pattern has the weights k: k / noise is the precision of an entry.
     """
-    r = loadings.shape[1]
+    r, (a, b) = loadings.shape[1], np.tril_indices(loadings.shape[1])
     y = centered(values, pattern, mean)
-    inverse, v, log_det = posterior(y, pattern, loadings, noise)
-    seen = pattern > 0
+    inverse = np.empty((r, r, y.shape[0]), loadings.dtype)
+    inverse[a, b] = outer.T @ pattern.T
+    inverse[range(r), range(r)] += noise
+    log_det, _ = invert_in_lanes(inverse, small=few(y.shape[0]))
+    right = np.asarray(loadings.conj().T @ y.T)
+    v = np.einsum("jkn,kn->jn", inverse, right)
+    seen = pattern > 0 if errors else pattern
     squares = (y * (values - mean)).sum(axis=1) if errors else row_squares(y)
-    explained = np.einsum("ik,ik->i", v.conj(), np.asarray(y @ loadings.conj())).real
-    distance = np.maximum(squares - explained, 0.0) / noise
+    distance = np.maximum(squares - np.einsum("kn,kn->n", v.conj(), right).real, 0.0) / noise
     counts = np.asarray(seen.sum(1)).ravel()
-    log_det = log_det + (counts - r) * np.log(noise)
+    log_det += (counts - r) * np.log(noise)
     if errors:
         log_det -= np.log(np.where(seen, pattern, 1)).sum(axis=1)
-    z = np.concatenate([v, np.ones((len(v), 1))], axis=1)
-    second = z.conj()[:, :, None] * z[:, None, :]
-    second[:, :r, :r] += noise * inverse.conj()
-    second = second.reshape(len(v), -1)
+    z = np.concatenate([v, np.ones((1, y.shape[0]))])
+    second = np.concatenate([inverse[a, b].conj(), z])
+    second[: len(a)] *= noise
+    second[: len(a)] += v[a].conj() * v[b]
     sums = Sums(
-        cross=np.asarray(y.T @ z.conj()),
-        moments=np.asarray(pattern.T @ second),
-        latent=second.sum(0),
+        cross=np.asarray(z.conj() @ y).T,
+        moments=whole(second @ pattern, r).T,
+        latent=whole(second.sum(axis=1), r),
         energy=float(squares.sum()),
         log_likelihood=float(_log_density(distance, log_det, counts, np.iscomplexobj(loadings)).sum()),
     )
@@ -289,8 +275,8 @@ def _expectation(values: Any, pattern: Any, mean: Values, loadings: Values, nois
         return sums
     return SumsWithErrors(
         **vars(sums),
-        squared_cross=(pattern * y).T @ z,
-        squared_moments=np.square(pattern).T @ second,
+        squared_cross=(z @ (pattern * y)).T,
+        squared_moments=whole(second @ np.square(pattern), r).T,
         squared_energy=float(np.square(y).sum()),
         left=noise * float(np.sum(1 - pattern, where=seen)),
     )

@@ -24,7 +24,6 @@ from fusewise.kernels import (
     device_memory,
     factorised,
     in_threads,
-    inverses_and_log_dets,
     squares_of,
     to_host,
 )
@@ -116,16 +115,6 @@ class Subspace(Record):
         return self.history[-1] if self.history else float("nan")
 
 
-def posterior(y: Any, pattern: Any, loadings: Values, noise: float) -> tuple[Values, Values, Values]:
-    """``M_i = W_I^H W_I + noise I``: returns ``M_i^-1``, ``m_i = M_i^-1 W_I^H y_i`` and ``log det M_i``."""
-    r = loadings.shape[1]
-    outer = (loadings.conj()[:, :, None] * loadings[:, None, :]).reshape(-1, r * r)
-    grams = np.asarray(pattern @ outer).reshape(-1, r, r)
-    inverse, log_det = inverses_and_log_dets(grams, np.full(len(grams), noise))
-    right = np.asarray(y @ loadings.conj())
-    return inverse, np.einsum("ikl,il->ik", inverse, right), log_det
-
-
 def precisions(subspace: Subspace, seen: Any) -> Values:
     """``Q_I^H Q_I / noise`` for each row of a pattern (its weights, see ``block``), with each column's noise."""
     r, basis = subspace.rank, subspace.basis
@@ -214,10 +203,12 @@ class SumsWithErrors(Sums):
 
 
 def whole(lower: Values, r: int) -> Values:
-    """From the entries of lower triangles, in rows of r + 1, to those of the symmetric matrices."""
+    """From the entries of lower triangles, in rows of r + 1, to those of the Hermitian matrices."""
     a, b = np.divmod(np.arange((r + 1) ** 2), r + 1)
     first, second = np.maximum(a, b), np.minimum(a, b)
-    return np.asarray(lower[first * (first + 1) // 2 + second])
+    entries = np.asarray(lower[first * (first + 1) // 2 + second])
+    entries[a < b] = entries[a < b].conj()
+    return entries
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,17 @@ observed entries (Ilin and Raiko, 2010); for clustering, where a weak axis may s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from fusewise.kernels import Index, Real, Values
-from fusewise.observations import Entries, row_blocks, varying_columns
-from fusewise.subspace._em import fit_subspace, normalized
+from fusewise.observations import Entries, varying_columns
+from fusewise.subspace._em import fit_subspace, normalized, pass_over
 from fusewise.subspace._projection import Subspace, coordinates, reconstruct
 from fusewise.support import Dims, Instance, NumberArray, PositionArray, Record
 
-#: Rows processed at a time.
-BLOCK = 8192
 #: Smallest variance of a loading, and smallest noise, relative to the variance of the entries.
 FLOOR = 1e-10
 
@@ -37,31 +35,33 @@ def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol
     """
     n, p = entries.shape
     rank = min(rank, n, p)
-    begin = fit_subspace(entries, rank, max_iter=5)
+    begin, table = fit_subspace(entries, rank, max_iter=5), replace(entries, variances=None)  # errors count as noise
     counts = entries.column_counts.astype(float)
     mean, loadings = begin.mean.copy(), begin.basis * np.sqrt(begin.variances)
     size = max(float(np.square(entries.centred).sum() / counts.sum()), np.finfo(float).tiny)
     noise = max(begin.noise, FLOOR * size)
-    doubt = np.zeros((p, rank, rank))  # covariance of q(w_j)
+    doubt: Real = np.zeros((p, rank, rank))  # covariance of q(w_j)
     loading_variance = np.maximum(np.square(loadings).mean(axis=0), FLOOR * size)
     middle, mean_variance = mean.mean(), max(float(mean.var()), FLOOR * size)
     for _ in range(max_iter):
         before = noise
-        sums = _expectation(entries, mean, loadings, doubt, noise)
-        doubt = np.linalg.inv(sums.second / noise + np.diag(1 / loading_variance))
-        loadings = np.einsum("jkl,jl->jk", doubt, sums.cross) / noise
-        residual_sums = sums.total - np.einsum("jk,jk->j", loadings, sums.first)
-        squares = sums.energy - 2 * float(np.einsum("jk,jk->", loadings, sums.cross))
-        squares += float(np.einsum("jk,jkl,jl->", loadings, sums.second, loadings))
-        squares += float(np.einsum("jkl,jkl->", doubt, sums.second))
+        sums = pass_over(table, mean, loadings, noise, doubt)
+        moments, latent = sums.moments.reshape(p, rank + 1, rank + 1), sums.latent.reshape(rank + 1, rank + 1) / n
+        cross, second = sums.cross[:, :rank], moments[:, :rank, :rank]
+        doubt = np.linalg.inv(second / noise + np.diag(1 / loading_variance))
+        loadings = np.einsum("jkl,jl->jk", doubt, cross) / noise
+        residual_sums = sums.cross[:, rank] - np.einsum("jk,jk->j", loadings, moments[:, rank, :rank])
+        squares = sums.energy - 2 * float(np.einsum("jk,jk->", loadings, cross))
+        squares += float(np.einsum("jk,jkl,jl->", loadings, second, loadings))
+        squares += float(np.einsum("jkl,jkl->", doubt, second))
         mean_doubt = 1 / (counts / noise + 1 / mean_variance)
         step = mean_doubt * (residual_sums / noise + (middle - mean) / mean_variance)
         squares += float((counts * (np.square(step) + mean_doubt) - 2 * step * residual_sums).sum())
         mean = mean + step
         noise = max(squares / counts.sum(), FLOOR * size)
         middle, mean_variance = mean.mean(), max(float(mean.var() + mean_doubt.mean()), FLOOR * size)
-        shift = sums.places / n
-        covariance = sums.latent / n - np.outer(shift, shift)
+        shift = latent[rank, :rank]
+        covariance = latent[:rank, :rank] - np.outer(shift, shift)
         root = np.linalg.cholesky(covariance + FLOOR * np.eye(rank))
         mean = mean + loadings @ shift
         loadings, doubt = loadings @ root, root.T @ doubt @ root
@@ -71,40 +71,6 @@ def fit_shrunk_subspace(entries: Entries, rank: int, *, max_iter: int = 200, tol
         if abs(np.log(noise / before)) < tol:
             break
     return normalized(mean, loadings, noise, ())
-
-
-@dataclass
-class _RowSums:
-    """Sums that a round needs, over the rows that have a column observed, or over all."""
-
-    total: Any = 0.0  # (P,): sum of y_ij
-    energy: float = 0.0  # sum of y_ij²
-    first: Any = 0.0  # (P, r): sum of E[v_i]
-    cross: Any = 0.0  # (P, r): sum of y_ij E[v_i]
-    second: Any = 0.0  # (P, r, r): sum of E[v_i v_i']
-    places: Any = 0.0  # (r,): sum of E[v_i] over all rows
-    latent: Any = 0.0  # (r, r): sum of E[v_i v_i'] over all rows
-
-
-def _expectation(entries: Entries, mean: Real, loadings: Real, doubt: Real, noise: float) -> _RowSums:
-    """One pass over the rows: q(v_i), given the loadings and their uncertainty."""
-    p, r = loadings.shape
-    outer = (loadings[:, :, None] * loadings[:, None, :] + doubt).reshape(p, -1)
-    sums = _RowSums()
-    for rows in row_blocks(entries.shape[0], 1, BLOCK):
-        mask = entries.mask[rows].astype(float)
-        y = (entries.values[rows] - mean) * mask
-        covariances = np.linalg.inv((mask @ outer).reshape(-1, r, r) / noise + np.eye(r))
-        v = np.einsum("ikl,il->ik", covariances, y @ loadings) / noise
-        second = covariances + v[:, :, None] * v[:, None, :]
-        sums.total += y.sum(axis=0)
-        sums.energy += float(np.square(y).sum())
-        sums.first += mask.T @ v
-        sums.cross += y.T @ v
-        sums.second += (mask.T @ second.reshape(len(v), -1)).reshape(p, r, r)
-        sums.places += v.sum(axis=0)
-        sums.latent += second.sum(axis=0)
-    return sums
 
 
 @dataclass(frozen=True, eq=False)
