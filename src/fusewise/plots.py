@@ -2,6 +2,7 @@
 
 from fusewise.views import (
     ClusterMapDisplay,
+    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
@@ -10,6 +11,7 @@ from fusewise.views import (
 
 __all__ = [
     "ClusterMapDisplay",
+    "DendrogramDisplay",
     "FusionMapDisplay",
     "FusionPathDisplay",
     "MissingnessDisplay",

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
@@ -18,6 +19,7 @@ from sklearn.utils.validation import validate_data
 
 from fusewise.kernels import Index
 from fusewise.observations import (
+    Entries,
     ParquetBlocks,
     Table,
     as_table,
@@ -290,10 +292,27 @@ class ClusteringEstimator(ClusterMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Returns
         -------
         Description
-            ``print`` shows it as text. ``clusters`` describes each cluster in words, ``contrasts`` compares it with
-            the other rows column by column (``to_frame`` for pandas), ``rules`` holds a decision rule for each with
-            ``as_sql``, and ``certainty`` the uncertain rows and the other numbers of clusters.
+            ``print`` shows it as text, and a notebook below the model. ``clusters`` describes each cluster in words,
+            ``contrasts`` compares it with the other rows column by column (``to_frame`` for pandas), ``rules`` holds a
+            decision rule for each with ``as_sql``, and ``certainty`` the uncertain rows and the other numbers of
+            clusters.
         """
         from fusewise.views import Description, read_findings
 
         return Description.of(read_findings(self, names=names, feature_names=feature_names))
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._card()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._card()
+        return bundle
+
+    def _card(self) -> str:
+        """The description for notebooks, below scikit-learn's diagram; empty before the fit, or if X is not held."""
+        held = vars(self)
+        if not isinstance(held.get("observations_"), Entries) or "_stream" in held:
+            return ""
+        return f'<pre style="max-height: 30em; overflow: auto">{escape(str(self.describe()))}</pre>'

@@ -15,6 +15,7 @@ from fusewise.views._findings import Findings, read_findings
 from fusewise.views._mri_page import PAGE_FILES, WARNING, write_mri_page
 from fusewise.views._plots import (
     ClusterMapDisplay,
+    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
@@ -45,6 +46,7 @@ __all__ = [
     "Condition",
     "Contrast",
     "Contrasts",
+    "DendrogramDisplay",
     "Description",
     "DoubtfulRow",
     "Effect",

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fusewise.automatic import Choice
 from fusewise.kernels import Index, Labels, Real
 from fusewise.support import InputError
 from fusewise.views._colours import COLOURS, MARKERS, colour, shape
@@ -422,3 +423,52 @@ class FusionPathDisplay(_Display):
         _ticks(ax, "x", shown, [f"{self.lams[k]:.3g}" if np.isfinite(self.lams[k]) else "–" for k in shown])
         ax.set(xlabel="fusion strength lam (star: chosen step)", ylabel=self.criterion_name)
         return {"criterion": criterion, "groups": groups}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DendrogramDisplay(_Display):
+    """Merge tree: which groups of rows fuse at which lam (strength of the fusion penalty), coloured by cluster.
+
+    Branches with rows of several clusters are grey. After ``plot``, ``ax_`` and ``figure_`` are matplotlib's, and
+    ``artists_`` has "joins", the lines of the joins.
+
+    Parameters
+    ----------
+    linkage : the tree, as of ``scipy.cluster.hierarchy``.
+    names, labels : the name of each row of the tree, and its cluster; -1 for outliers.
+    most_leaves : at most so many branches are drawn to the bottom; below them is the name or the number of their rows.
+    """
+
+    linkage: Real
+    names: Sequence[str]
+    labels: Labels
+    most_leaves: int
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, most_leaves: int = 30, ax: Any = None) -> Self:
+        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
+        found = read_findings(estimator)
+        if not isinstance(found.path, Choice) or found.path.tree.n_points < 2:
+            raise InputError("there is no tree to draw: FusionClustering makes one, of two rows or more")
+        names, labels = [found.names[k] for k in found.looked_at], found.labels[found.looked_at]
+        return cls(linkage=found.path.tree.linkage, names=names, labels=labels, most_leaves=most_leaves).plot(ax=ax)
+
+    def _draw(self, ax: Any) -> dict[str, list[Any]]:
+        from scipy.cluster.hierarchy import dendrogram
+
+        n, clusters = len(self.labels), self.labels.tolist()  # of each node; None: of several
+        for a, b in self.linkage[:, :2].astype(int).tolist():
+            clusters.append(clusters[a] if clusters[a] == clusters[b] else None)
+        drawn = dendrogram(
+            self.linkage,
+            self.most_leaves,
+            "lastp",
+            link_color_func=lambda node: MUTED if clusters[node] is None else colour(clusters[node]),
+            leaf_label_func=lambda node: self.names[node] if node < n else f"{self.linkage[node - n, 3]:,.0f} rows",
+            leaf_rotation=90,
+            ax=ax,
+        )
+        lowest = min((height for join in drawn["dcoord"] for height in join if height > 0), default=1.0)
+        ax.set_yscale("symlog", linthresh=lowest)
+        ax.set_ylabel("fusion strength lam")
+        return {"joins": list(ax.collections)}

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from fusewise import FusionClustering, PenalizedFusion
 from fusewise.views import (
     ClusterMapDisplay,
+    DendrogramDisplay,
     FusionMapDisplay,
     FusionPathDisplay,
     MissingnessDisplay,
@@ -60,10 +61,26 @@ def test_path_marks_the_chosen_step(model):
     assert shown.artists_["groups"][0].get_ydata()[int(star.get_xdata()[0])] == model.n_clusters_
 
 
+def test_dendrogram_has_the_last_joins_of_the_tree(model):
+    shown = DendrogramDisplay.from_estimator(model, most_leaves=8)
+    tops = sorted(line[1, 1] for of in shown.artists_["joins"] for line in of.get_segments())
+    np.testing.assert_allclose(tops, model.path_.tree.linkage[-7:, 2])
+    below = [label.get_text() for label in shown.ax_.get_xticklabels()]
+    assert sum(int(text.split()[0].replace(",", "")) if text.endswith(" rows") else 1 for text in below) == len(
+        model.labels_
+    )
+    figure, ax = plt.subplots()
+    assert DendrogramDisplay.from_estimator(model, ax=ax).figure_ is figure
+    with pytest.raises(NotFittedError):
+        DendrogramDisplay.from_estimator(FusionClustering())
+
+
 def test_nothing_to_draw(table):
     model = PenalizedFusion(0.01).fit(table)
     with pytest.raises(ValueError, match="no path to draw"):
         FusionPathDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="no tree to draw"):
+        DendrogramDisplay.from_estimator(model)
     alone = PenalizedFusion(0.0, penalty="h1").fit(table)
     with pytest.raises(ValueError, match="no cluster to draw"):
         ProfileDisplay.from_estimator(alone)
