@@ -43,5 +43,5 @@ from fusewise.observations._streamed import (
     RowBlocks,
     StreamedEntries,
 )
-from fusewise.observations._summary import RowSample, StreamSummary
+from fusewise.observations._summary import RowSample
 from fusewise.observations._values import ValueRanges, blur, group_means, number_by_size, steps

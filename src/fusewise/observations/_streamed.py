@@ -114,13 +114,6 @@ class ColumnMoments(Record):
         """Whether each column has the same value wherever it was observed."""
         return np.asarray((self.low >= self.high).all(axis=1))
 
-    def drift_of(self, later: ColumnMoments) -> Real:
-        """|mean of later rows - mean| over the larger standard deviation of the two; 0 where one has no entries."""
-        away = np.abs(later.means - self.means)
-        spread = np.sqrt(np.maximum(self.variances, later.variances))
-        ratio = np.divide(away, spread, out=np.full(len(away), np.inf), where=spread > 0)
-        return np.where((self.counts > 0) & (later.counts > 0) & (away > 0), ratio, 0.0)
-
 
 #: Entries of a table that are read at a time: 64 MB in double precision.
 READ_ENTRIES = 8_000_000

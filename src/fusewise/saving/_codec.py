@@ -37,8 +37,7 @@ RECORDS = _by_name(
     automatic.Evidence, automatic.Hints, automatic.LayeredEvidence, automatic.MergeTree, automatic.Mixture,
     automatic.Powers, automatic.Stability, automatic.Units,
     observations.BoundedEntries, observations.ColumnMoments, observations.DaskTable, observations.Entries,
-    observations.RowSample, observations.SparseEntries, observations.StreamedEntries, observations.StreamSummary,
-    observations.ValueRanges,
+    observations.RowSample, observations.SparseEntries, observations.StreamedEntries, observations.ValueRanges,
 )  # fmt: skip
 
 #: Penalties and fidelities, saved by their parameters.
