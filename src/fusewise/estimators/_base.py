@@ -19,7 +19,6 @@ from sklearn.utils.validation import validate_data
 from fusewise.kernels import Index
 from fusewise.observations import (
     Entries,
-    ParquetBlocks,
     Table,
     as_table,
     half_known,
@@ -228,7 +227,7 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
         """Record the number of columns and their names, or check them against the fit."""
         if not isinstance(X, Reading):
             with as_input_errors():
-                validate_data(self, X.header if isinstance(X, ParquetBlocks) else X, skip_check_array=True, reset=reset)
+                validate_data(self, X, skip_check_array=True, reset=reset)
             return
         names = names_of(X)  # scikit-learn does not see them
         if reset:

@@ -38,7 +38,6 @@ from fusewise.observations._quadratics import Observations, Quadratics
 from fusewise.observations._streamed import (
     ArrayBlocks,
     ColumnMoments,
-    ParquetBlocks,
     RepeatedRows,
     RowBlocks,
     StreamedEntries,

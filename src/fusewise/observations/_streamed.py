@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -152,56 +151,7 @@ class ArrayBlocks:
             yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
 
 
-@dataclass(frozen=True, eq=False)
-class ParquetBlocks:
-    """A Parquet file, read one row group at a time; nulls and NaN are missing values."""
-
-    path: str | os.PathLike[str]  # path of the file
-    columns: tuple[str, ...] | None = None  # names of the numeric columns to read, in order; None: all columns
-
-    @property
-    def _file(self) -> Any:
-        try:
-            from pyarrow import parquet
-        except ImportError as error:
-            raise ImportError('reading Parquet files requires pyarrow: pip install "fusewise[frames]"') from error
-        return parquet.ParquetFile(self.path)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns that are read."""
-        known = tuple(self._file.schema_arrow.names)
-        unknown = set(self.columns or ()).difference(known)
-        if unknown:
-            raise InputError(f"{os.fspath(self.path)} has no column {min(unknown)!r}; it has {', '.join(known[:20])}")
-        return self.columns or known
-
-    @property
-    def header(self) -> Any:
-        """The columns without their rows, as an Arrow table."""
-        return self._file.schema_arrow.empty_table().select(list(self.names))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._file.metadata.num_rows, len(self.names)
-
-    def blocks(self) -> Iterator[Entries]:
-        """Iterate over the rows in order, in blocks of at most one row group."""
-        names = list(self.names)
-        single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's name for float32
-        with self._file as file:
-            for batch in file.iter_batches(max(1, READ_ENTRIES // max(len(names), 1)), columns=names):
-                columns = [self._numbers(batch, name) for name in names]
-                yield _entries(np.column_stack(columns).astype(np.float32 if single else float), None, tuple(names))
-
-    def _numbers(self, batch: Any, name: str) -> Values:
-        try:
-            return np.asarray(batch.column(name).cast("float64").to_numpy(zero_copy_only=False))
-        except (ValueError, NotImplementedError) as error:
-            raise InputError(f"column {name!r} of {os.fspath(self.path)} is not numeric: leave it out") from error
-
-
-def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = None) -> Entries:
+def _entries(values: Values, mask: Mask | None) -> Entries:
     if values.dtype.kind not in "biufc":
         raise InputError(f"the array must be numeric, but its dtype is {values.dtype}")
     if values.dtype not in FLOATS + COMPLEX:
@@ -209,7 +159,7 @@ def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = 
     observed = ~np.isnan(values)
     if mask is not None:
         observed &= mask.astype(bool)
-    return Entries(np.where(observed, values, 0), observed, names)
+    return Entries(np.where(observed, values, 0), observed)
 
 
 #: Rows from which means and variances of columns are estimated that are not known exactly.
