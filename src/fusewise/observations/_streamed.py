@@ -334,14 +334,10 @@ class RepeatedRows(Table):
 
     @cached_property
     def _moments(self) -> tuple[Real, Real] | None:
-        """Means and variances if not all entries are exact; of a table that is not in memory from some of its rows."""
-        if not self.table.inexact.any():
-            return None
-        if isinstance(self.table, Entries):
+        """Means and variances if not all entries are exact."""
+        if isinstance(self.table, Entries) and self.table.inexact.any():
             return self.table.moments(self.counts)
-        n = self.table.shape[0]
-        rows = np.sort(np.random.default_rng(0).choice(n, min(n, SAMPLED), replace=False))
-        return self.table.take(rows).dense().moments(self.counts[rows])
+        return None
 
     @cached_property
     def column_means(self) -> Values:
