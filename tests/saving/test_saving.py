@@ -313,7 +313,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, error):
 
 
 def test_where_no_file_can_be(tmp_path):
-    with pytest.raises(OSError, match="it exists and is not a regular file"):
+    with pytest.raises(OSError, match="it is a folder"):
         FusionClustering().save(tmp_path)
     with pytest.raises(FileNotFoundError):
         FusionClustering().save(tmp_path / "no" / "m")

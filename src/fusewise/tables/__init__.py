@@ -31,6 +31,7 @@ __all__ = [
     "OTHER", "STANDARD_INPUT", "Cells", "Column", "ColumnCode", "Dialect", "FrameEncoder", "InputError", "Kind",
     "PartReader", "ReadOptions", "Reading", "as_cells", "as_extra", "as_spec", "center_table", "column_or_none",
     "complete", "contents_of", "files_of", "find_column", "find_columns", "free_name", "in_dialect", "is_called_class",
-    "is_frame", "names_of", "needs_encoding", "numbers_like", "parts_of", "read", "read_grid", "read_sample", "read_table",
-    "recode", "reread", "row_names", "sampled_parts", "sampled_rows", "stem_of", "warn_of_numbered_things",
+    "is_frame", "names_of", "needs_encoding", "numbers_like", "parts_of", "read", "read_grid", "read_sample",
+    "read_table", "recode", "reread", "row_names", "sampled_parts", "sampled_rows", "stem_of",
+    "warn_of_numbered_things",
 ]  # fmt: skip
