@@ -181,17 +181,6 @@ def test_blocks_with_bounds_go_on_from_a_fit_with_them_and_without():
         np.testing.assert_array_equal(model.predict(SEEN, upper=UPPER), whole.labels_)
 
 
-def test_blocks_with_new_levels_keep_their_bounds():
-    kinds = np.array(["u", "v", "w"])[TRUTH]
-    frame = pd.DataFrame(SEEN, columns=list("abcdefgh")).assign(kind=kinds)
-    upper = pd.DataFrame(UPPER, columns=list("abcdefgh")).assign(kind=np.nan)
-    model = FusionClustering()
-    for k in range(K):
-        model.partial_fit(frame[k == TRUTH], upper=upper[k == TRUTH])
-    whole = FusionClustering().fit(frame, upper=upper)
-    np.testing.assert_array_equal(model.predict(frame, upper=upper), whole.labels_)
-
-
 @pytest.mark.parametrize(("given", "message"), [
     ({"upper": iter([]), "error": LIMIT}, "error and upper of a stream must have as many blocks as it has"),
     ({"upper": UPPER[:2]}, r"upper has shape \(2, 8\), but the table has \(120, 8\)"),

@@ -295,7 +295,8 @@ class FusionClustering(ClusteringEstimator):
         fitted to it when a result is next asked for: ``labels_``, ``probabilities_`` and ``confidence_`` are those of
         the last block, and ``predict`` labels any other rows. A block after ``fit`` adds to the table of the fit.
 
-        Levels of a category that are new in a block become levels of the model.
+        The levels of a category are those of the first block. Give a ``FrameEncoder`` of a table with all levels as
+        `categorical_features` if others may come.
 
         Parameters
         ----------
@@ -306,18 +307,10 @@ class FusionClustering(ClusteringEstimator):
         self._check_parameters()
         if self.semi_supervised:
             raise InputError("partial_fit does not work with semi_supervised: fit to all rows")
-        sample, before = self._so_far(), vars(self).get("encoder_")
-        try:
-            half = {"error": error, "lower": lower, "upper": upper}
-            table = self._read(X, reset=sample is None, min_rows=1, extend=sample is not None, **half)
-            warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
-            now = self.encoder_
-            if sample is not None and before is not None and now is not None and now is not before:
-                sample = sample.in_columns(before.features, now.features, now.places_in(before))
-            sample = with_rows(sample, table, self._seed())
-        except BaseException:
-            self.encoder_ = before  # the sample is in its terms
-            raise
+        sample = self._so_far()
+        table = self._read(X, reset=sample is None, min_rows=1, error=error, lower=lower, upper=upper)
+        warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
+        sample = with_rows(sample, table, self._seed())
         self._keep(table, None)
         self._stream = sample
         return self

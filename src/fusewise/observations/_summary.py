@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Values, splitmix64
-from fusewise.observations._entries import BoundedEntries, Entries, stacked
+from fusewise.kernels import splitmix64
+from fusewise.observations._entries import Entries, stacked
 from fusewise.support import Instance, Number, NumberArray, Record
 
 
@@ -54,22 +53,3 @@ class RowSample(Record):
         kept = np.argsort(both, kind="stable")[: self.size]
         some = stacked([self.rows, rows.take(new)]).take(kept)
         return replace(self, n_rows=end, rows=some, priorities=both[kept])
-
-    def in_columns(self, features: Sequence[str], wanted: Sequence[str], same: Sequence[int]) -> RowSample:
-        """The same rows with other columns: further levels of categories, which these rows do not have.
-
-        `features`, `wanted`: names of the columns now and then; `same`: for each column then, one of now that is
-        observed in the same rows.
-        """
-        places = np.array([features.index(name) if name in features else -1 for name in wanted])
-        rows = self.rows
-
-        def moved(part: Values, otherwise: float) -> Values:
-            return np.where(places >= 0, part[:, places], otherwise)
-
-        parts: dict[str, Any] = {"values": moved(rows.values, 0), "mask": rows.mask[:, np.array(same)]}
-        if rows.variances is not None:
-            parts["variances"] = moved(rows.variances, 0)
-        if isinstance(rows, BoundedEntries):
-            parts |= {"low": moved(rows.low, -np.inf), "high": moved(rows.high, np.inf)}
-        return replace(self, rows=replace(rows, **parts))
