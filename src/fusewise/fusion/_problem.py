@@ -55,6 +55,11 @@ class PooledEntries:
         return n, p
 
     @cached_property
+    def is_complete(self) -> bool:
+        """Whether every feature of every point is observed, so that A'A of a group is a multiple of the identity."""
+        return bool((self.counts == self.counts[:, :1]).all())
+
+    @cached_property
     def target(self) -> Array:
         return self.counts * self.means
 

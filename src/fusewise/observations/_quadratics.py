@@ -31,6 +31,8 @@ class Observations(Protocol):
     @property
     def shape(self) -> tuple[int, int]: ...  # (N, dimension of a centre)
     @property
+    def is_complete(self) -> bool: ...  # whether every A_i' A_i is the identity
+    @property
     def target(self) -> Values: ...  # A_i' b_i
     @property
     def centred(self) -> Values: ...  # A_i' (b_i - A_i m), with one common centre m for all points: scales gradients
@@ -65,6 +67,13 @@ class Quadratics:
     def shape(self) -> tuple[int, int]:
         n, r = self.target.shape
         return n, r
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every G_i is the identity, so that all points share one system."""
+        if not isinstance(self.gram, np.ndarray):
+            return False  # there is no such system on a device
+        return bool(np.array_equal(self.gram, np.broadcast_to(np.eye(self.shape[1]), self.gram.shape)))
 
     @cached_property
     def mean(self) -> Array:
