@@ -25,10 +25,6 @@ T = TypeVar("T")
 BRANCHES = 8
 
 
-class BlockError(ValueError):
-    """A block of a Dask table could not be processed; the message says which, and why."""
-
-
 @dataclass(frozen=True, eq=False)
 class Block:
     """Some rows of a table of Dask, where they are."""
@@ -165,7 +161,7 @@ def _on_block(
         with one_thread():
             return function(Block(rows, dict(zip(names, half, strict=True)), read), number, *given)
     except Exception as error:
-        raise BlockError(f"block {number} of {n_blocks}, from 0: {error}") from error
+        raise ValueError(f"block {number} of {n_blocks}, from 0: {error}") from error
 
 
 def _joined(summaries: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
@@ -195,10 +191,10 @@ class DaskTable(SummarisedTable):
     }
 
     @classmethod
-    def of(cls, source: DaskBlocks, names: tuple[str, ...] | None = None, *, min_rows: int = 2) -> DaskTable:
+    def of(cls, source: DaskBlocks, names: tuple[str, ...] | None = None) -> DaskTable:
         """Compute the statistics, in one pass over the blocks."""
         moments, lengths, seen = merged(source.each(_statistics), _together)
-        check_size((moments.n_rows, len(moments.counts)), min_rows)
+        check_size((moments.n_rows, len(moments.counts)), 2)
         return cls._with_moments(source, moments, names, lengths=np.array(lengths), seen=np.array(seen))
 
     @property

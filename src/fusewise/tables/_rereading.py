@@ -58,20 +58,14 @@ def read_sample(path: Path, files: Sequence[Path], grids: Sequence[Grid], asked:
     return read(path, asked, replace(grid, sample_of=n_rows))
 
 
-def read_as_known(
-    known: Mapping[str, ColumnSpec],
-    path: str | Path,
-    grid: Grid,
-    asked: ReadOptions,
-    on_error: Literal["raise", "missing"] = "raise",
-) -> Reading:
+def read_as_known(known: Mapping[str, ColumnSpec], path: str | Path, grid: Grid, asked: ReadOptions) -> Reading:
     """A table with its columns as they are known and in that order, and with notes on what did not match.
 
-    Columns that are not in the table count as missing; `on_error` is for cells that are not numbers among numbers.
+    Columns that are not in the table count as missing.
     """
     days = {name: spec.day_first for name, spec in known.items()}
     grid = replace(grid, levels={}, written=with_features(grid.written, days))
-    told = {name: replace(spec, on_error=on_error) for name, spec in known.items() if name in grid.written}
+    told = {name: spec for name, spec in known.items() if name in grid.written}
     if not told:
         raise InputError(f"{str(path)!r} has none of the model's columns: {some_of([repr(name) for name in known])}")
     # Other columns must not influence how numbers are read.
@@ -237,9 +231,9 @@ def recode(
     known = {}
     for name, code in zip(map(str, names), codes, strict=True):
         levels = tuple(level for level in code.spelling if level != OTHER)
-        how: dict[str, Any] = {"fixed": True, "is_open": OTHER in code.levels} | read_before.get(name, {})
-        known[name] = ColumnSpec(Kind(code.kind), levels, **how)
-    return read_as_known(known, path, grid, asked, on_error)
+        is_open = OTHER in code.levels
+        known[name] = ColumnSpec(Kind(code.kind), levels, True, on_error, is_open=is_open, **read_before.get(name, {}))
+    return read_as_known(known, path, grid, asked)
 
 
 def _in_order(model: Any, path: str | Path, grid: Grid, asked: ReadOptions, *, numbers_only: bool) -> list[str]:
