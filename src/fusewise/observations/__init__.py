@@ -40,7 +40,7 @@ from fusewise.observations._streamed import (
     ColumnMoments,
     RepeatedRows,
     RowBlocks,
+    RowSample,
     StreamedEntries,
 )
-from fusewise.observations._summary import RowSample
 from fusewise.observations._values import ValueRanges, blur, group_means, number_by_size, steps
