@@ -65,7 +65,8 @@ class FusionClustering(ClusteringEstimator):
     ----------
     n_clusters : number of clusters; None chooses it from the data.
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
-        pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
+        pandas or polars frame; or a mask, indices or names; or a ``FrameEncoder`` that was made for such tables. A
+        category has the probabilities of its levels.
     feature_weights : how often each column counts: a number for each column, or a mapping from names or patterns of
         columns, {"age": 2, "q_*": 0.5}. Whole weights repeat a column by measurements that are as independent of it as
         two rows of a cluster are (but as evidence of further clusters it counts once); a column of weight 0 is not
