@@ -25,6 +25,10 @@ T = TypeVar("T")
 BRANCHES = 8
 
 
+class BlockError(ValueError):
+    """A block of a Dask table could not be processed; the message says which, and why."""
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Some rows of a table of Dask, where they are."""
@@ -161,7 +165,7 @@ def _on_block(
         with one_thread():
             return function(Block(rows, dict(zip(names, half, strict=True)), read), number, *given)
     except Exception as error:
-        raise ValueError(f"block {number} of {n_blocks}, from 0: {error}") from error
+        raise BlockError(f"block {number} of {n_blocks}, from 0: {error}") from error
 
 
 def _joined(summaries: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
