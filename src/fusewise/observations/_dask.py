@@ -151,7 +151,7 @@ def dask_library() -> Any:
 
 def _on_block(
     rows: Any,
-    half: Sequence[Any],
+    known: Sequence[Any],
     number: int,
     *,
     function: Callable[..., Any],
@@ -160,10 +160,11 @@ def _on_block(
     read: Any,
     names: tuple[str, ...],
 ) -> Any:
-    """A function of a block and of what is known of its entries, under these `names`; errors name the block."""
+    """A function of a block and of what is `known` of its entries, under these `names`; errors name the block."""
+    half = dict(zip(names, known, strict=True))
     try:
         with one_thread():
-            return function(Block(rows, dict(zip(names, half, strict=True)), read), number, *given)
+            return function(Block(rows, half, read), number, *given)
     except Exception as error:
         raise BlockError(f"block {number} of {n_blocks}, from 0: {error}") from error
 
