@@ -28,7 +28,6 @@ from fusewise import FusionClustering, FusionImputer, exact, fuse, fusion_path, 
 from fusewise.mri import _sampling as coils
 from fusewise.mri import _files as formats
 from fusewise.views import write_mri_page
-from fusewise.observations import ParquetBlocks
 from fusewise.tables import read_table
 
 rng = np.random.default_rng(0)
@@ -64,7 +63,6 @@ NEEDS = {
     "device": ("gpu", "fuse(X, lam=1.0, device='cuda')"),
     "Dask": ("dask", "from fusewise.observations import compute; compute([])"),
     "a file of Parquet": ("cli", "read_table('t.parquet')"),
-    "Parquet": ("frames", "ParquetBlocks('t.parquet').shape"),
     "mri maps": ("mri", "coils.maps_from_images(images)"),
     "mri ISMRMRD": ("mri", "formats.read_ismrmrd('scan.h5', 10)"),
     "mri NIfTI": ("mri", "formats.write_nifti('i.nii', images)"),

@@ -5,7 +5,6 @@ import pickle
 import weakref
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
@@ -18,7 +17,6 @@ from fusewise.automatic._rows import fit_axes
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.observations import (
     ArrayBlocks,
-    ParquetBlocks,
     SparseEntries,
     StreamedEntries,
     as_entries,
@@ -104,20 +102,6 @@ class TestTheSameResults:
         request.getfixturevalue("large")
         for given in (stored(X), ArrayBlocks(X)):
             same(FusionClustering().fit(given), wanted, X, given)
-
-    def test_parquet(self, request, tmp_path):
-        X, _ = clusters()
-        frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
-        frame.to_parquet(tmp_path / "x.parquet")
-        wanted = FusionClustering().fit(frame)
-        request.getfixturevalue("large")
-        given = ParquetBlocks(tmp_path / "x.parquet")
-        model = FusionClustering().fit(given)
-        same(model, wanted, frame, given)
-        assert model.feature_names_in_.tolist() == frame.columns.tolist()
-        assert model.n_features_in_ == 10
-        with pytest.raises(ValueError, match="should match those that were passed during fit"):
-            model.predict(ParquetBlocks(tmp_path / "x.parquet", tuple(frame.columns[::-1])))
 
     def test_the_papers_algorithm_takes_the_table_whole(self, request):
         X, _ = clusters()

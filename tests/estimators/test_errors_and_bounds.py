@@ -181,33 +181,6 @@ def test_blocks_with_bounds_go_on_from_a_fit_with_them_and_without():
         np.testing.assert_array_equal(model.predict(SEEN, upper=UPPER), whole.labels_)
 
 
-def test_blocks_with_new_levels_keep_their_bounds():
-    kinds = np.array(["u", "v", "w"])[TRUTH]
-    frame = pd.DataFrame(SEEN, columns=list("abcdefgh")).assign(kind=kinds)
-    upper = pd.DataFrame(UPPER, columns=list("abcdefgh")).assign(kind=np.nan)
-    model = FusionClustering()
-    for k in range(K):
-        model.partial_fit(frame[k == TRUTH], upper=upper[k == TRUTH])
-    whole = FusionClustering().fit(frame, upper=upper)
-    np.testing.assert_array_equal(model.predict(frame, upper=upper), whole.labels_)
-
-
-@pytest.mark.parametrize("given", ["per column", "per entry"])
-def test_a_table_on_disk_has_bounds_too(given, tmp_path, monkeypatch):
-    """In blocks of ten rows."""
-    upper = LIMIT if given == "per column" else UPPER
-    whole = FusionClustering().fit(SEEN[ORDER], upper=upper if upper.ndim == 1 else upper[ORDER], error=[0.1] * COLUMNS)
-    np.save(tmp_path / "x.npy", SEEN[ORDER])
-    monkeypatch.setattr("fusewise.observations._conversion.DENSE_ENTRIES", 100)
-    monkeypatch.setattr("fusewise.observations._streamed.READ_ENTRIES", 80)
-    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    model = FusionClustering().fit(mapped, upper=upper if upper.ndim == 1 else upper[ORDER], error=[0.1] * COLUMNS)
-    assert not hasattr(model.observations_, "values")
-    same(model, whole)
-    often = {"sample_weight": np.arange(len(SEEN)) % 3, "upper": LIMIT}
-    same(FusionClustering().fit(mapped, **often), FusionClustering().fit(SEEN[ORDER], **often))
-
-
 @pytest.mark.parametrize(("given", "message"), [
     ({"upper": iter([]), "error": LIMIT}, "error and upper of a stream must have as many blocks as it has"),
     ({"upper": UPPER[:2]}, r"upper has shape \(2, 8\), but the table has \(120, 8\)"),

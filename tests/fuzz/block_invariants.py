@@ -25,7 +25,7 @@ def in_blocks(rng, n):
 
 
 def streams(seed):
-    """Blocks one after another: any order and sizes of blocks, and a stream of them, give the same clusters."""
+    """Blocks one after another: blocks of any size, and a stream of them, give the same clusters."""
     rng = np.random.default_rng(seed)
     X = odd_frame(seed) if rng.random() < 0.3 else odd_table(seed)
     take = X.iloc.__getitem__ if isinstance(X, pd.DataFrame) else X.__getitem__

@@ -10,7 +10,6 @@ from scipy import sparse
 from fusewise.observations import (
     ArrayBlocks,
     Entries,
-    ParquetBlocks,
     RepeatedRows,
     SparseEntries,
     StreamedEntries,
@@ -136,17 +135,6 @@ class TestReading:
 
     def test_a_frame_with_a_column_called_blocks(self):
         assert as_table(pd.DataFrame({"blocks": [1.0, 2.0], "rows": [3.0, 4.0]})).feature_names == ("blocks", "rows")
-
-    def test_parquet_says_which_column_it_lacks(self, tmp_path):
-        pa = pytest.importorskip("pyarrow")
-        from pyarrow import parquet
-
-        parquet.write_table(pa.table({"a": [1.0, None], "b": [2, 3]}), tmp_path / "x.parquet")
-        with pytest.raises(ValueError, match="no column 'c'; it has a, b"):
-            as_table(ParquetBlocks(tmp_path / "x.parquet", ("a", "c")))
-        held = as_table(ParquetBlocks(tmp_path / "x.parquet"))
-        assert held.feature_names == ("a", "b")
-        np.testing.assert_array_equal(held.fill(np.nan), [[1, 2], [np.nan, 3]])
 
     def test_a_copy_leaves_the_rows_where_they_are(self):
         held = table("streamed", numbers())

@@ -20,7 +20,6 @@ from fusewise import FusionClustering, FusionImputer, PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.penalties import H1, Penalty
 from fusewise.saving import ModelFileError, load_with_extra, save
-from fusewise.support import _files as output
 
 pytestmark = pytest.mark.filterwarnings("ignore::fusewise.DataWarning")
 
@@ -297,23 +296,8 @@ def test_what_cannot_be_saved_is_named_and_leaves_nothing(tmp_path, model, messa
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch, error):
-    PenalizedFusion(1.0).save(tmp_path / "m")
-    before = (tmp_path / "m").read_bytes()
-
-    def fail(*_):
-        raise error
-
-    monkeypatch.setattr(output.os, "fsync", fail)
-    with pytest.raises(type(error)):
-        PenalizedFusion(2.0).save(tmp_path / "m")
-    assert (tmp_path / "m").read_bytes() == before
-    assert os.listdir(tmp_path) == ["m"]
-
-
 def test_where_no_file_can_be(tmp_path):
-    with pytest.raises(OSError, match="it exists and is not a regular file"):
+    with pytest.raises(OSError, match="it is a folder"):
         FusionClustering().save(tmp_path)
     with pytest.raises(FileNotFoundError):
         FusionClustering().save(tmp_path / "no" / "m")

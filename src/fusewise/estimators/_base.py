@@ -20,7 +20,6 @@ from sklearn.utils.validation import validate_data
 from fusewise.kernels import Index
 from fusewise.observations import (
     Entries,
-    ParquetBlocks,
     Table,
     as_table,
     half_known,
@@ -185,13 +184,12 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
         reset: bool,
         counts: Index | None = None,
         min_rows: int = 0,
-        extend: bool = False,
         **half: Any,
     ) -> Table:
         """Validate X (real or complex, or a frame with categories) and record or check its columns; y is not read.
 
-        Levels of categories are those of rows that count; with `extend`, new ones are added to those known. `half` are
-        the error, lower and upper of half-known entries; a file may say them, too.
+        Levels of categories are those of rows that count. `half` are the error, lower and upper of half-known entries;
+        a file may say them, too.
         """
         fewest = min_rows or (2 if reset else 1)
         if is_dask(X):
@@ -207,7 +205,6 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
             table = as_table(X.numbers if isinstance(X, Reading) else X, min_rows=fewest)
         self._record_columns(X, reset=reset)
         if self.encoder_ is not None:
-            self.encoder_ = self.encoder_.extended(X, self._categories) if extend else self.encoder_
             table = as_table(self.encoder_.encode(X), min_rows=fewest)
         if isinstance(X, Reading) and self._takes_half_known:
             half = X.half_known | {name: each for name, each in half.items() if each is not None}
@@ -229,7 +226,7 @@ class FusionEstimator(Record, BaseEstimator):  # type: ignore[misc]
         """Record the number of columns and their names, or check them against the fit."""
         if not isinstance(X, Reading):
             with as_input_errors():
-                validate_data(self, X.header if isinstance(X, ParquetBlocks) else X, skip_check_array=True, reset=reset)
+                validate_data(self, X, skip_check_array=True, reset=reset)
             return
         names = names_of(X)  # scikit-learn does not see them
         if reset:

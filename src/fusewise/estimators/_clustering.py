@@ -40,9 +40,9 @@ from fusewise.kernels import Real, Values
 from fusewise.observations import (
     DaskTable,
     Entries,
+    RowSample,
     SparseEntries,
     StreamedEntries,
-    StreamSummary,
     Table,
     as_counts,
     is_dask,
@@ -65,7 +65,8 @@ class FusionClustering(ClusteringEstimator):
     ----------
     n_clusters : number of clusters; None chooses it from the data.
     categorical_features : the columns that are categories: "from_dtype" takes strings, categories and booleans of a
-        pandas or polars frame; or a mask, indices or names. A category has the probabilities of its levels.
+        pandas or polars frame; or a mask, indices or names; or a ``FrameEncoder`` that was made for such tables. A
+        category has the probabilities of its levels.
     feature_weights : how often each column counts: a number for each column, or a mapping from names or patterns of
         columns, {"age": 2, "q_*": 0.5}. Whole weights repeat a column by measurements that are as independent of it as
         two rows of a cluster are (but as evidence of further clusters it counts once); a column of weight 0 is not
@@ -137,7 +138,7 @@ class FusionClustering(ClusteringEstimator):
     _rules: ClassVar = COMMON | {
         "observations_": Instance(Entries, SparseEntries, StreamedEntries, DaskTable, N="N", P="P"),
         "_result": Maybe(Instance(ClusteringResult, K="K", N="N", P="P")),
-        "_stream": Maybe(Instance(StreamSummary, P="P")),
+        "_stream": Maybe(Instance(RowSample, P="P")),
         "_others": Maybe(Several(Instance(Alternative, N="N"))),
         "stability_": Maybe(Instance(Stability, K="K", N="N")),
         "cluster_names_": Maybe(Several(Word(), "K")),
@@ -149,7 +150,7 @@ class FusionClustering(ClusteringEstimator):
     cluster_names_: tuple[str, ...]
     matching_: Matching
     _result: ClusteringResult | None
-    _stream: StreamSummary
+    _stream: RowSample
     _others: tuple[Alternative, ...]
 
     @in_plain_words
@@ -291,13 +292,12 @@ class FusionClustering(ClusteringEstimator):
     def partial_fit(self, X: Any, y: Any = None, *, error: Any = None, lower: Any = None, upper: Any = None) -> Self:
         """Learn from a further block of rows.
 
-        A summary is kept of all blocks so far: statistics of the columns, and a uniform sample of 20,000 rows, the same
-        in any order and in blocks of any size. The clusters are fitted to it when a result is next asked for:
-        ``labels_``, ``probabilities_`` and ``confidence_`` are those of the last block, and ``predict`` labels any
-        other rows. A block after ``fit`` adds to the table of the fit.
+        A uniform sample of 20,000 rows is kept of all blocks so far, the same in blocks of any size. The clusters are
+        fitted to it when a result is next asked for: ``labels_``, ``probabilities_`` and ``confidence_`` are those of
+        the last block, and ``predict`` labels any other rows. A block after ``fit`` adds to the table of the fit.
 
-        Levels of a category that are new in a block become levels of the model. A ``DataWarning`` names columns whose
-        mean in a block is more than five standard deviations from that of the rows before.
+        The levels of a category are those of the first block. Give a ``FrameEncoder`` of a table with all levels as
+        `categorical_features` if others may come.
 
         Parameters
         ----------
@@ -308,20 +308,12 @@ class FusionClustering(ClusteringEstimator):
         self._check_parameters()
         if self.semi_supervised:
             raise InputError("partial_fit does not work with semi_supervised: fit to all rows")
-        summary, before = self._so_far(), vars(self).get("encoder_")
-        try:
-            half = {"error": error, "lower": lower, "upper": upper}
-            table = self._read(X, reset=summary is None, min_rows=1, extend=summary is not None, **half)
-            warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
-            now = self.encoder_
-            if summary is not None and before is not None and now is not None and now is not before:
-                summary = summary.in_columns(before.features, now.features, now.places_in(before))
-            summary = with_rows(summary, table, self.encoder_, self._seed())
-        except BaseException:
-            self.encoder_ = before  # the summary is in its terms
-            raise
+        sample = self._so_far()
+        table = self._read(X, reset=sample is None, min_rows=1, error=error, lower=lower, upper=upper)
+        warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
+        sample = with_rows(sample, table, self._seed())
         self._keep(table, None)
-        self._stream = summary
+        self._stream = sample
         return self
 
     def _fit_stream(self, blocks: Iterable[Any], half: dict[str, Any]) -> Self:
@@ -340,8 +332,8 @@ class FusionClustering(ClusteringEstimator):
         self._settle()
         return self
 
-    def _so_far(self) -> StreamSummary | None:
-        """The summary of the rows so far: of earlier blocks, or of the table of ``fit``; None if there are none."""
+    def _so_far(self) -> RowSample | None:
+        """The sample of the rows so far: of earlier blocks, or of the table of ``fit``; None if there are none."""
         held = vars(self)
         result: ClusteringResult | None = held.get("_result")
         if "_stream" in held or result is None:
@@ -352,14 +344,14 @@ class FusionClustering(ClusteringEstimator):
                 "partial_fit cannot go on from a fit with sample_weight, or to a table that the model does not hold: "
                 "start with partial_fit, or fit to all rows again"
             )
-        return with_rows(None, table, self.encoder_, self._seed())
+        return with_rows(None, table, self._seed())
 
     def _settle(self) -> None:
         """Compute the clusters, if blocks of rows have come since they were, and label the last block."""
         held = vars(self)
         if "_stream" in held and held["_result"] is None:
             block: Table = self.observations_
-            found = cluster(self._stream.table(block.feature_names), **self._settings())
+            found = cluster(replace(self._stream.rows, feature_names=block.feature_names), **self._settings())
             self._result = found.of(counting(block, self._weights))
 
     # Results of the fit

@@ -21,7 +21,7 @@ from fusewise.observations import (
     DaskBlocks,
     DaskTable,
     Entries,
-    StreamSummary,
+    RowSample,
     Table,
     as_entries,
     is_missing,
@@ -238,16 +238,11 @@ ROWS_AT_A_TIME = 8192
 STREAM_SAMPLE = 20_000
 
 
-def with_rows(summary: StreamSummary | None, table: Table, encoder: FrameEncoder | None, seed: int) -> StreamSummary:
-    """The summary after the rows of a table; None before there were any."""
-    p = table.shape[1]
-    if encoder is None:
-        features, shares = table.feature_names or tuple(f"x{j}" for j in range(p)), np.zeros(p, bool)
-    else:
-        features, shares = encoder.features, encoder.shares
-    found = StreamSummary.empty(STREAM_SAMPLE, seed, p, table.dtype) if summary is None else summary
+def with_rows(sample: RowSample | None, table: Table, seed: int) -> RowSample:
+    """The sample after the rows of a table; None before there were any."""
+    found = RowSample.empty(STREAM_SAMPLE, seed, table.shape[1], table.dtype) if sample is None else sample
     for part in table.parts():
         blocks = row_blocks(part.shape[0], 1, ROWS_AT_A_TIME)
         for rows in [part] if isinstance(part, Entries) else (part.take(block).dense() for block in blocks):
-            found = found.with_rows(rows, features, shares)
+            found = found.with_rows(rows)
     return found

@@ -38,10 +38,9 @@ from fusewise.observations._quadratics import Observations, Quadratics
 from fusewise.observations._streamed import (
     ArrayBlocks,
     ColumnMoments,
-    ParquetBlocks,
     RepeatedRows,
     RowBlocks,
+    RowSample,
     StreamedEntries,
 )
-from fusewise.observations._summary import RowSample, StreamSummary
 from fusewise.observations._values import ValueRanges, blur, group_means, number_by_size, steps

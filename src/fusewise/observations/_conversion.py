@@ -6,8 +6,8 @@ Messages name the rows and columns at fault.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -201,26 +201,6 @@ def _as_mask(mask: npt.ArrayLike, shape: tuple[int, ...]) -> Mask:
     return mask.astype(bool)
 
 
-@dataclass(frozen=True, eq=False)
-class _HalfKnownBlocks:
-    """The blocks of rows of a table, with what is known of their entries: one number per column, or N x P."""
-
-    source: RowBlocks
-    half: dict[str, Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.source.shape
-
-    def blocks(self) -> Iterator[Entries]:
-        begin = 0
-        for block in self.source.blocks():
-            rows = slice(begin, begin + block.shape[0])
-            own = {name: each[rows] if np.ndim(each) == 2 else each for name, each in self.half.items()}
-            yield half_known(block, **own).dense()
-            begin = rows.stop
-
-
 def half_known(
     table: Table, error: Any = None, lower: Any = None, upper: Any = None, names: Sequence[str] | None = None
 ) -> Table:
@@ -228,7 +208,7 @@ def half_known(
 
     Parameters
     ----------
-    table : real entries, in memory or on disk.
+    table : real entries, in memory.
     error : the standard error of each entry; infinite: the entry is missing. Not read where it is missing already.
     lower, upper : bounds of entries that are missing in the table; NaN, or infinite: there is none.
     names : of the columns, for messages; by default those of the table.
@@ -238,12 +218,8 @@ def half_known(
     """
     if error is None and lower is None and upper is None:
         return table
-    if isinstance(table, StreamedEntries) and table.source is not None and table.dtype.kind != "c":
-        given = {"error": error, "lower": lower, "upper": upper}
-        half = {name: each for name, each in given.items() if each is not None}
-        return StreamedEntries.of(_HalfKnownBlocks(table.source, half))
     if not isinstance(table, Entries) or table.dtype.kind == "c":
-        what = "complex" if table.dtype.kind == "c" else "sparse, and too large to be held as an array"
+        what = "complex" if table.dtype.kind == "c" else "too large to be held as an array: pass a table of Dask"
         raise InputError(f"error, lower and upper are for tables of real numbers, and this one is {what}")
     names = table.feature_names if names is None else names
     found = table if error is None else _with_errors(table, _numbers_like(error, "error", table)[0], names)

@@ -111,15 +111,13 @@ class DaskBlocks:
         `meta` is an empty result: an array, or a series or a frame of pandas if the table is a frame; `width` the
         number of columns of an array, None if it has one dimension.
         """
-        beside = {name: each for name, each in self.half.items() if is_dask(each)}  # their blocks come with the rows
-        columns = {name: each for name, each in self.half.items() if name not in beside}
-        told = {"given": given, "read": self.read, "columns": columns, "names": tuple(beside)}
-        task = _sent(partial(_on_block, function=function, n_blocks=self.n_blocks, **told))
+        told = {"given": given, "read": self.read, "names": tuple(self.half), "n_blocks": self.n_blocks}
+        task, half = _sent(partial(_on_block, function=function, **told)), self.half.values()
         if self.is_frame:
             loosely = {"meta": meta, "enforce_metadata": False, "align_dataframes": False}
-            return self.collection.map_partitions(_of_partition, task, *beside.values(), **loosely)
+            return self.collection.map_partitions(_of_partition, task, *half, **loosely)
         kept = {"drop_axis": 1} if width is None else {"chunks": (self.collection.chunks[0], (width,))}
-        return self.collection.map_blocks(_of_chunk, *beside.values(), task=task, dtype=meta.dtype, meta=meta, **kept)
+        return self.collection.map_blocks(_of_chunk, *half, task=task, dtype=meta.dtype, meta=meta, **kept)
 
 
 def compute(tasks: Sequence[Any]) -> Any:
@@ -153,21 +151,17 @@ def dask_library() -> Any:
 
 def _on_block(
     rows: Any,
-    beside: Sequence[Any],
+    known: Sequence[Any],
     number: int,
     *,
     function: Callable[..., Any],
     n_blocks: int,
     given: tuple[Any, ...],
     read: Any,
-    columns: dict[str, Any],
     names: tuple[str, ...],
 ) -> Any:
-    """A function of a block; errors name the block.
-
-    `columns` is what is known of entries by columns, `names` are those of what comes with each block.
-    """
-    half = columns | dict(zip(names, beside, strict=True))
+    """A function of a block and of what is `known` of its entries, under these `names`; errors name the block."""
+    half = dict(zip(names, known, strict=True))
     try:
         with small_products(1):
             return function(Block(rows, half, read), number, *given)
@@ -180,12 +174,12 @@ def _joined(summaries: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
     return reduce(merge, some) if some else None
 
 
-def _of_chunk(rows: Any, *beside: Any, task: Any = None, block_id: tuple[int, ...] | None = None) -> Any:
-    return task(rows, beside, 0 if block_id is None else block_id[0])
+def _of_chunk(rows: Any, *half: Any, task: Any = None, block_id: tuple[int, ...] | None = None) -> Any:
+    return task(rows, half, 0 if block_id is None else block_id[0])
 
 
-def _of_partition(rows: Any, task: Any, *beside: Any, partition_info: dict[str, Any] | None = None) -> Any:
-    return task(rows, beside, 0 if partition_info is None else partition_info["number"])
+def _of_partition(rows: Any, task: Any, *half: Any, partition_info: dict[str, Any] | None = None) -> Any:
+    return task(rows, half, 0 if partition_info is None else partition_info["number"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,10 +196,10 @@ class DaskTable(SummarisedTable):
     }
 
     @classmethod
-    def of(cls, source: DaskBlocks, names: tuple[str, ...] | None = None, *, min_rows: int = 2) -> DaskTable:
+    def of(cls, source: DaskBlocks, names: tuple[str, ...] | None = None) -> DaskTable:
         """Compute the statistics, in one pass over the blocks."""
         moments, lengths, seen = merged(source.each(_statistics), _together)
-        check_size((moments.n_rows, len(moments.counts)), min_rows)
+        check_size((moments.n_rows, len(moments.counts)), 2)
         return cls._with_moments(source, moments, names, lengths=np.array(lengths), seen=np.array(seen))
 
     @property

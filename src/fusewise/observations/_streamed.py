@@ -1,8 +1,7 @@
-"""Tables read in blocks of rows, with statistics of their columns in memory; and tables in which rows are repeated."""
+"""Tables read in blocks of rows, tables in which rows are repeated, and a uniform sample of a stream of rows."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.kernels import Index, Mask, Real, Values
+from fusewise.kernels import Index, Mask, Real, Values, splitmix64
 from fusewise.observations._checks import check_fits, refuse_infinite
 from fusewise.observations._entries import BoundedEntries, Entries, InMemory, Table, row_blocks, stacked, wide
 from fusewise.support import (
@@ -114,13 +113,6 @@ class ColumnMoments(Record):
         """Whether each column has the same value wherever it was observed."""
         return np.asarray((self.low >= self.high).all(axis=1))
 
-    def drift_of(self, later: ColumnMoments) -> Real:
-        """|mean of later rows - mean| over the larger standard deviation of the two; 0 where one has no entries."""
-        away = np.abs(later.means - self.means)
-        spread = np.sqrt(np.maximum(self.variances, later.variances))
-        ratio = np.divide(away, spread, out=np.full(len(away), np.inf), where=spread > 0)
-        return np.where((self.counts > 0) & (later.counts > 0) & (away > 0), ratio, 0.0)
-
 
 #: Entries of a table that are read at a time: 64 MB in double precision.
 READ_ENTRIES = 8_000_000
@@ -159,56 +151,7 @@ class ArrayBlocks:
             yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
 
 
-@dataclass(frozen=True, eq=False)
-class ParquetBlocks:
-    """A Parquet file, read one row group at a time; nulls and NaN are missing values."""
-
-    path: str | os.PathLike[str]  # path of the file
-    columns: tuple[str, ...] | None = None  # names of the numeric columns to read, in order; None: all columns
-
-    @property
-    def _file(self) -> Any:
-        try:
-            from pyarrow import parquet
-        except ImportError as error:
-            raise ImportError('reading Parquet files requires pyarrow: pip install "fusewise[frames]"') from error
-        return parquet.ParquetFile(self.path)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns that are read."""
-        known = tuple(self._file.schema_arrow.names)
-        unknown = set(self.columns or ()).difference(known)
-        if unknown:
-            raise InputError(f"{os.fspath(self.path)} has no column {min(unknown)!r}; it has {', '.join(known[:20])}")
-        return self.columns or known
-
-    @property
-    def header(self) -> Any:
-        """The columns without their rows, as an Arrow table."""
-        return self._file.schema_arrow.empty_table().select(list(self.names))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._file.metadata.num_rows, len(self.names)
-
-    def blocks(self) -> Iterator[Entries]:
-        """Iterate over the rows in order, in blocks of at most one row group."""
-        names = list(self.names)
-        single = all(str(kind) == "float" for kind in self.header.schema.types)  # Arrow's name for float32
-        with self._file as file:
-            for batch in file.iter_batches(max(1, READ_ENTRIES // max(len(names), 1)), columns=names):
-                columns = [self._numbers(batch, name) for name in names]
-                yield _entries(np.column_stack(columns).astype(np.float32 if single else float), None, tuple(names))
-
-    def _numbers(self, batch: Any, name: str) -> Values:
-        try:
-            return np.asarray(batch.column(name).cast("float64").to_numpy(zero_copy_only=False))
-        except (ValueError, NotImplementedError) as error:
-            raise InputError(f"column {name!r} of {os.fspath(self.path)} is not numeric: leave it out") from error
-
-
-def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = None) -> Entries:
+def _entries(values: Values, mask: Mask | None) -> Entries:
     if values.dtype.kind not in "biufc":
         raise InputError(f"the array must be numeric, but its dtype is {values.dtype}")
     if values.dtype not in FLOATS + COMPLEX:
@@ -216,7 +159,7 @@ def _entries(values: Values, mask: Mask | None, names: tuple[str, ...] | None = 
     observed = ~np.isnan(values)
     if mask is not None:
         observed &= mask.astype(bool)
-    return Entries(np.where(observed, values, 0), observed, names)
+    return Entries(np.where(observed, values, 0), observed)
 
 
 #: Rows from which means and variances of columns are estimated that are not known exactly.
@@ -391,14 +334,10 @@ class RepeatedRows(Table):
 
     @cached_property
     def _moments(self) -> tuple[Real, Real] | None:
-        """Means and variances if not all entries are exact; of a table that is not in memory from some of its rows."""
-        if not self.table.inexact.any():
-            return None
-        if isinstance(self.table, Entries):
+        """Means and variances if not all entries are exact."""
+        if isinstance(self.table, Entries) and self.table.inexact.any():
             return self.table.moments(self.counts)
-        n = self.table.shape[0]
-        rows = np.sort(np.random.default_rng(0).choice(n, min(n, SAMPLED), replace=False))
-        return self.table.take(rows).dense().moments(self.counts[rows])
+        return None
 
     @cached_property
     def column_means(self) -> Values:
@@ -441,3 +380,45 @@ class RepeatedRows(Table):
         for part in self.table.parts():
             yield part, self.counts[begin : begin + part.shape[0]]
             begin += part.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample(Record):
+    """The rows with the smallest priorities among those of a stream that have observed entries.
+
+    The priority of a row is a random number that follows from the seed and from the position of the row in the stream.
+    """
+
+    size: int  # largest number of rows
+    seed: int  # seed of the priorities
+    n_rows: int  # rows of the stream so far, with or without observed entries
+    # rows, priorities: the rows kept, in increasing order of their priorities
+    rows: Entries
+    priorities: npt.NDArray[np.uint64]
+
+    _rules: ClassVar = {
+        "size": Number(low=1, whole=True),
+        "seed": Number(low=0, whole=True),
+        "n_rows": Number(low=0, whole=True),
+        "rows": Instance(Entries, N="kept", P="P"),
+        "priorities": NumberArray("kept", kinds="u"),
+    }
+
+    @classmethod
+    def empty(cls, size: int, seed: int, n_columns: int, dtype: npt.DTypeLike) -> RowSample:
+        """The sample before the first row."""
+        none = Entries(np.zeros((0, n_columns), dtype), np.zeros((0, n_columns), bool))
+        return cls(size, seed, 0, none, np.zeros(0, np.uint64))
+
+    def with_rows(self, rows: Entries) -> RowSample:
+        """The sample after further rows."""
+        end = self.n_rows + rows.shape[0]
+        positions = np.arange(self.n_rows, end).astype(np.uint64)
+        priorities = splitmix64(positions + splitmix64(np.array([self.seed], np.uint64)))
+        new = np.flatnonzero(rows.row_counts > 0)
+        if len(self.priorities) == self.size:
+            new = new[priorities[new] < self.priorities[-1]]
+        both = np.concatenate([self.priorities, priorities[new]])
+        kept = np.argsort(both, kind="stable")[: self.size]
+        some = stacked([self.rows, rows.take(new)]).take(kept)
+        return replace(self, n_rows=end, rows=some, priorities=both[kept])

@@ -20,7 +20,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from fusewise.saving._archive import DAMAGE, ModelFileError, read_archive, write_archive
+from fusewise.saving._archive import ModelFileError, read_archive, write_archive
 from fusewise.saving._codec import ESTIMATORS, Decoder, Encoder, saveable
 
 __all__ = ["ESTIMATORS", "ModelFileError", "load", "load_with_extra", "save", "saveable"]
@@ -61,7 +61,7 @@ def load_with_extra(path: str | os.PathLike[str]) -> tuple[BaseEstimator, dict[s
     extra = tree.get("extra")
     try:
         model = Decoder(arrays).decode(tree.get("model"))
-    except DAMAGE as error:
+    except Exception as error:  # whatever a part that is not what it should be makes of it
         by = versions.get("fusewise", "?")
         raise ModelFileError(f"{str(path)!r} (written by fusewise {by}) cannot be read: {error}") from error
     if type(model).__name__ not in ESTIMATORS or not isinstance(extra, dict):

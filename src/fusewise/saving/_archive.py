@@ -9,8 +9,6 @@ from __future__ import annotations
 import io
 import json
 import platform
-import struct
-import tokenize
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,17 +20,11 @@ import sklearn
 
 import fusewise
 from fusewise.kernels import Values
-from fusewise.support import written_whole
+from fusewise.support import refuse_unwritable, written_whole
 
 FORMAT, VERSION = "fusewise-model", 5
 
 MANIFEST, MODEL = "manifest.json", "model.json"
-
-#: What ``zipfile``, ``json`` and NumPy raise for damaged files.
-DAMAGE = (
-    zipfile.BadZipFile, EOFError, OSError, ValueError, TypeError, ArithmeticError, NotImplementedError, RuntimeError,
-    LookupError, AttributeError, MemoryError, SyntaxError, struct.error, tokenize.TokenError,
-)  # fmt: skip
 
 #: What a model file contains, as ``load`` reads it: versions of the libraries, the tree of the model, its arrays.
 Contents = tuple[dict[str, str], dict[str, Any], list[Values]]
@@ -44,8 +36,7 @@ class ModelFileError(ValueError):
 
 def write_archive(path: Path, name: str, tree: dict[str, Any], arrays: Sequence[Values]) -> None:
     """Write the tree and the arrays of a model of class `name` to a temporary file, then rename it to `path`."""
-    if path.exists() and not path.is_file():
-        raise OSError(f"cannot write {str(path)!r}: it exists and is not a regular file")
+    refuse_unwritable(path)
     libraries = {"fusewise": fusewise, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     versions = {"python": platform.python_version()} | {key: str(of.__version__) for key, of in libraries.items()}
     about = {"format": FORMAT, "version": VERSION, "model": name, "versions": versions, "arrays": len(arrays)}
@@ -67,7 +58,7 @@ def read_archive(path: Path) -> Contents:
             return _read(file)
         except ModelFileError as error:
             raise ModelFileError(f"{str(path)!r} {error}") from error
-        except DAMAGE as error:
+        except Exception as error:  # zipfile, json and NumPy raise many kinds for damaged files
             raise ModelFileError(f"{str(path)!r} is not a Fusewise model, or it is damaged: {error}") from error
 
 

@@ -1,9 +1,9 @@
 """Conversion of objects to trees of plain JSON values, and back.
 
 None, booleans, integers, finite floats, strings and lists are stored as they are. Everything else is an object with a
-key ``"is"``: ``array``, ``text`` (an array of strings), ``csr_matrix``, ``csr_array``, ``tuple``, ``dict``,
-``complex``, ``float`` (infinite or NaN), or the name of a class that a model
-file may contain: no other class is instantiated, and no import depends on the file.
+key ``"is"``: ``array``, ``text`` (an array of strings), ``csr_matrix``, ``tuple``, ``dict``, ``float`` (infinite or
+NaN), or the name of a class that a model file may contain: no other class is instantiated, and no import depends on the
+file.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ RECORDS = _by_name(
     automatic.Evidence, automatic.Hints, automatic.LayeredEvidence, automatic.MergeTree, automatic.Mixture,
     automatic.Powers, automatic.Stability, automatic.Units,
     observations.BoundedEntries, observations.ColumnMoments, observations.DaskTable, observations.Entries,
-    observations.RowSample, observations.SparseEntries, observations.StreamedEntries, observations.StreamSummary,
-    observations.ValueRanges,
+    observations.RowSample, observations.SparseEntries, observations.StreamedEntries, observations.ValueRanges,
 )  # fmt: skip
 
 #: Penalties and fidelities, saved by their parameters.
@@ -76,13 +75,11 @@ class Encoder:
             return self.encode(value.item(), where)
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else {"is": "float", "value": repr(float(value))}
-        if isinstance(value, complex):
-            return {"is": "complex", "value": [self.encode(part, where) for part in (value.real, value.imag)]}
         if isinstance(value, np.ndarray):
             return self._array(value, where)
-        if isinstance(value, sparse.csr_matrix | sparse.csr_array):
+        if isinstance(value, sparse.csr_matrix):
             parts = [self.encode(part, where) for part in (value.data, value.indices, value.indptr, *value.shape)]
-            return {"is": "csr_matrix" if isinstance(value, sparse.csr_matrix) else "csr_array", "value": parts}
+            return {"is": "csr_matrix", "value": parts}
         if isinstance(value, list | tuple):
             items = [self.encode(item, f"{where}[{k}]") for k, item in enumerate(value)]
             return items if isinstance(value, list) else {"is": "tuple", "value": items}
@@ -138,12 +135,9 @@ class Decoder:
             return np.array([str(word) for word in value], dtype=object)
         if name == "float" and value in ("inf", "-inf", "nan"):
             return float(value)
-        if name == "complex" and isinstance(value, list) and len(value) == 2:
-            return complex(*map(self.decode, value))
-        if name in ("csr_matrix", "csr_array") and isinstance(value, list) and len(value) == 5:
+        if name == "csr_matrix" and isinstance(value, list) and len(value) == 5:
             data, indices, indptr, n, p = map(self.decode, value)
-            make = sparse.csr_matrix if name == "csr_matrix" else sparse.csr_array
-            made = make((data, indices, indptr), shape=(n, p))
+            made = sparse.csr_matrix((data, indices, indptr), shape=(n, p))
             made.check_format()  # indices out of bounds would read other memory
             return made
         if name == "tuple" and isinstance(value, list):

@@ -22,7 +22,7 @@ from fusewise.tables._grid import Cells, Dialect, as_cells, find_column, find_co
 from fusewise.tables._reading import Reading, ReadOptions, as_spec, read, read_grid, read_table
 from fusewise.tables._recognition import column_or_none, is_called_class, row_names
 from fusewise.tables._rereading import PartReader, as_extra, read_sample, recode, reread, sampled_parts, sampled_rows
-from fusewise.tables._results import center_table, complete, free_name, in_dialect
+from fusewise.tables._results import center_table, complete, free_name, in_dialect, numbers_like
 from fusewise.tables._sources import STANDARD_INPUT, files_of, parts_of, stem_of
 
 #: The documented names are Column, ColumnCode, FrameEncoder, InputError, Kind, Reading and read_table; the others are
@@ -31,6 +31,7 @@ __all__ = [
     "OTHER", "STANDARD_INPUT", "Cells", "Column", "ColumnCode", "Dialect", "FrameEncoder", "InputError", "Kind",
     "PartReader", "ReadOptions", "Reading", "as_cells", "as_extra", "as_spec", "center_table", "column_or_none",
     "complete", "contents_of", "files_of", "find_column", "find_columns", "free_name", "in_dialect", "is_called_class",
-    "is_frame", "names_of", "needs_encoding", "parts_of", "read", "read_grid", "read_sample", "read_table", "recode",
-    "reread", "row_names", "sampled_parts", "sampled_rows", "stem_of", "warn_of_numbered_things",
+    "is_frame", "names_of", "needs_encoding", "numbers_like", "parts_of", "read", "read_grid", "read_sample",
+    "read_table", "recode", "reread", "row_names", "sampled_parts", "sampled_rows", "stem_of",
+    "warn_of_numbered_things",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from fusewise.kernels import Floats
 from fusewise.observations import LARGEST
 from fusewise.support import InputError, counted, some_of
-from fusewise.tables._cells import HalfKnown, Numbers, Unmarked, read_numbers
+from fusewise.tables._cells import HalfKnown, Numbers, Unmarked, read_numbers, unit_of
 from fusewise.tables._dates import are_dates, are_in_order, day_comes_first, numbered_dates, seconds_of, shown
 from fusewise.tables._grid import Cells, as_cells
 from fusewise.tables._recognition import LEAST_COUNTED, are_codes, are_groups, number_role
@@ -38,6 +38,32 @@ class Kind(StrEnum):
 
 #: Kinds that can be used for clustering.
 USABLE = frozenset({Kind.NUMBER, Kind.CATEGORY, Kind.ORDERED, Kind.FLAG})
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """How to read a column, as the user specifies, or (with `fixed`) as in the fit of a model or a sample of the rows.
+
+    Attributes
+    ----------
+    kind : its kind.
+    levels : categories, lowest first; empty: those that occur.
+    fixed : whether the column is used even if it is constant or empty now.
+    on_error : which cells that are not numbers are treated as missing.
+    missing, unit, day_first, limit, limits_missing : those of the column as it was read before; unit None: unknown.
+    is_open : whether values that are not among the levels are levels, too.
+    """
+
+    kind: Kind
+    levels: tuple[Any, ...] = ()
+    fixed: bool = False
+    on_error: Literal["few", "raise", "missing"] = "few"
+    missing: Sequence[str] = ()
+    unit: str | None = None
+    day_first: bool = False
+    limit: float | None = None
+    limits_missing: bool = False
+    is_open: bool = False
 
 
 #: Words of flags, in lower case; the alphabet puts the one that means "no" first.
@@ -100,6 +126,15 @@ class Column:
         return replace(self, half=half, limit=limit, limits_missing=of_missing, why=f"{self.why}; {words}")
 
     @property
+    def as_read(self) -> ColumnSpec:
+        """How to read further rows likewise: with further levels, unless they are yes and no, or ordered words."""
+        is_open = not self.is_boolean and (self.kind != Kind.ORDERED or self.has_numbers)
+        return ColumnSpec(
+            self.kind, self.categories, True, "raise", self.missing, unit_of(self.affix), self.day_first, self.limit,
+            self.limits_missing, is_open,
+        )  # fmt: skip
+
+    @property
     def is_boolean(self) -> bool:
         """Whether it is a flag whose words mean no and yes."""
         return self.kind == Kind.FLAG and {str(category).lower() for category in self.categories} in FLAGS
@@ -145,17 +180,6 @@ PILE, TIMES_NEIGHBOURS, LEAST_GAP = 5, 5, 0.05
 MOST_MISSING = 0.25
 #: Codes of one digit are too common as values to stand out among others than those of a scale.
 LONG_CODE = 10
-
-
-@dataclass(frozen=True)
-class ColumnSpec:
-    """How to read a column, as specified by the user or (with `fixed`) by a saved model."""
-
-    kind: Kind
-    levels: tuple[Any, ...] = ()  # categories, lowest first; empty: those that occur
-    fixed: bool = False  # whether the column is used as in the fit of a model, even if it is constant or empty now
-    on_error: Literal["few", "raise", "missing"] = "few"  # which cells that are not numbers are treated as missing
-    missing: tuple[str, ...] = ()  # words treated as missing values when the model was fitted
 
 
 def decide(
@@ -417,7 +441,11 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Col
         values = read_numbers(column.cells, decimal).values.tolist()
         cells = [c if math.isnan(v) else v for c, v in zip(column.cells, values, strict=True)]
         column = replace(column, cells=as_cells(cells))
-    made = _levels(name, told.kind, column, told.levels)
+    levels = _with_further(told.levels, column.cells) if told.is_open else told.levels
+    if levels and all(isinstance(level, bool) for level in levels):  # of a frame: a file may say yes and no
+        seen = {str(cell).lower() for cell in column.cells}
+        levels = tuple(sorted(next((pair for pair in FLAGS if pair & seen), FLAGS[0])))
+    made = _levels(name, told.kind, column, levels)
     unknown = [row for row, cell in enumerate(column.cells) if cell is not None and math.isnan(made.values[row])]
     if unknown and not told.fixed:
         given = (" < " if told.kind == Kind.ORDERED else ", ").join(map(str, told.levels))
@@ -434,6 +462,15 @@ def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Col
         only = made.categories[int(np.nanmin(made.values))]
         return _unused(name, Kind.CONSTANT, f"constant: every observed value is {only!r}")
     return made
+
+
+def _with_further(levels: tuple[Any, ...], cells: Cells) -> tuple[Any, ...]:
+    """The levels, and those that only the cells have: numbers in their order, words after the others."""
+    known = {level_key(level) for level in levels}
+    if are_numbers(levels):
+        new = {cell for cell in cells if isinstance(cell, float) and level_key(cell) not in known}
+        return tuple(sorted((*levels, *(int(value) if value.is_integer() else value for value in new))))
+    return (*levels, *sorted({level_key(cell) for cell in cells if cell is not None} - known))
 
 
 def _told_number(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Column:

@@ -342,21 +342,6 @@ class ColumnContent:
         kind = "ordered" if self.ordered else "flag" if flag else "category"
         return ColumnCode(self.name, kind, levels, self.dtype)
 
-    def extending(self, code: ColumnCode) -> ColumnCode:
-        """A code of earlier rows with the levels of these as well; beyond `MOST_LEVELS` they are pooled."""
-        if (code.kind == "number") == self.category:
-            was, now = ("numbers", "levels of a category") if self.category else ("levels of a category", "numbers")
-            raise InputError(f"column {self.name!r} held {was} before, and now holds {now}: convert its dtype")
-        new = [level for level in self.code.levels if level != OTHER and level not in code.levels]
-        if not new or code.levels[-1:] == (OTHER,):
-            return code
-        listed = sorted((*code.levels, *new), key=_by_value) if self.listed is None else (*code.levels, *self.listed)
-        order = {plain(level): k for k, level in enumerate(dict.fromkeys(listed))}
-        kept = (*code.levels, *sorted(new, key=lambda level: -self.counts[level]))
-        levels = sorted(kept[:MOST_LEVELS], key=order.__getitem__)
-        kind = "category" if code.kind == "flag" and len(kept) > 2 else code.kind
-        return replace(code, kind=kind, levels=(*levels, *((OTHER,) if len(kept) > MOST_LEVELS else ())))
-
 
 def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
     """The levels of two groups of rows in one order: that of the first, or of numbers if the later has new ones."""
@@ -456,19 +441,6 @@ class FrameEncoder(Record):
             words = tuple(spelling[level] for level in code.levels) if column.is_boolean else ()
             codes.append(code if column.kind == Kind.NUMBER else replace(code, kind=str(column.kind), words=words))
         return FrameEncoder(tuple(codes))
-
-    def extended(self, X: Any, categorical_features: Any) -> FrameEncoder:
-        """An encoder that also knows the levels of further rows; this one, if it knows them."""
-        if isinstance(categorical_features, FrameEncoder) or isinstance(X, Reading):
-            return self
-        found = zip(contents_of(X, categorical_features), self.columns, strict=True)
-        codes = tuple(content.extending(code) for content, code in found)
-        return self if codes == self.columns else FrameEncoder(codes)
-
-    def places_in(self, other: FrameEncoder) -> tuple[int, ...]:
-        """For each feature, the first feature of its column in another encoder of the same columns."""
-        bounds = zip(self._bounds, other._bounds, strict=True)
-        return tuple(there for (start, stop), (there, _) in bounds for _ in range(start, stop))
 
     def by_distance(self, X: Any, *, standardize: bool) -> FrameEncoder:
         """The same for an algorithm that knows only distances; see ``ColumnCode.by_distance``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,11 +11,11 @@ import numpy as np
 
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
-from fusewise.tables._cells import marker_of, read_numbers, unit_of, unmark
-from fusewise.tables._columns import FLAGS, Column, ColumnSpec, Kind, are_numbers, level_key, refuse_too_large
+from fusewise.tables._cells import unit_of
+from fusewise.tables._columns import Column, ColumnSpec, Kind, refuse_too_large
 from fusewise.tables._dates import with_features
 from fusewise.tables._encoder import OTHER, ColumnCode, FrameEncoder
-from fusewise.tables._grid import Grid, as_cells, joined, refuse_other_columns
+from fusewise.tables._grid import Grid, joined, refuse_other_columns
 from fusewise.tables._reading import Reading, ReadOptions, read, read_file, read_grid
 from fusewise.tables._recognition import row_names
 from fusewise.tables._sources import format_of
@@ -58,79 +58,26 @@ def read_sample(path: Path, files: Sequence[Path], grids: Sequence[Grid], asked:
     return read(path, asked, replace(grid, sample_of=n_rows))
 
 
-@dataclass(frozen=True)
-class Known:
-    """A column as it was read before, in the fit of a model or in a sample of a table in parts.
-
-    Attributes
-    ----------
-    name, kind, levels, missing, day_first, limit, limits_missing : those of its ``Column``.
-    is_open : whether further levels are levels, too.
-    unit : of numbers; None: unknown.
-    """
-
-    name: str
-    kind: Kind
-    levels: tuple[Any, ...] = ()
-    is_open: bool = False
-    missing: Sequence[str] = ()
-    unit: str | None = None
-    day_first: bool = False
-    limit: float | None = None
-    limits_missing: bool = False
-
-    @classmethod
-    def of(cls, column: Column) -> Known:
-        """A column of a sample: other rows may have further levels, unless they are yes and no, or ordered words."""
-        is_open = not column.is_boolean and (column.kind != Kind.ORDERED or column.has_numbers)
-        return cls(
-            column.name, column.kind, column.categories, is_open, column.missing, unit_of(column.affix),
-            column.day_first, column.limit, column.limits_missing,
-        )  # fmt: skip
-
-    def spec(self, cells: Iterable[Any], decimal: str, on_error: Literal["raise", "missing"]) -> ColumnSpec:
-        """How to read the column where it has these cells."""
-        levels, cells = self.levels, list(cells)
-        if levels and all(isinstance(level, bool) for level in levels):  # of a frame: a file may say yes and no
-            words = {str(cell).strip().lower() for cell in cells}
-            levels = tuple(sorted(next((pair for pair in FLAGS if pair & words), FLAGS[0])))
-        elif self.is_open and are_numbers(levels):
-            values = read_numbers(unmark(as_cells(cells), self.missing).cells, decimal).values
-            new = {*values[~np.isnan(values)].tolist()} - {*levels}
-            levels = tuple(sorted((*levels, *(int(value) if value.is_integer() else value for value in new))))
-        elif self.is_open:
-            known = {level_key(level) for level in levels}
-            words = {level_key(cell).strip() for cell in cells if cell is not None}
-            levels += tuple(sorted(word for word in words - known if marker_of(word) is None))
-        return ColumnSpec(self.kind, levels, fixed=True, on_error=on_error, missing=tuple(self.missing))
-
-
-def read_as_known(
-    known: Sequence[Known], path: str | Path, grid: Grid, asked: ReadOptions, on_error: Literal["raise", "missing"]
-) -> Reading:
+def read_as_known(known: Mapping[str, ColumnSpec], path: str | Path, grid: Grid, asked: ReadOptions) -> Reading:
     """A table with its columns as they are known and in that order, and with notes on what did not match.
 
-    Columns that are not in the table count as missing; `on_error` is for cells that are not numbers among numbers.
+    Columns that are not in the table count as missing.
     """
-    days = {column.name: column.day_first for column in known}
+    days = {name: spec.day_first for name, spec in known.items()}
     grid = replace(grid, levels={}, written=with_features(grid.written, days))
-    told = {
-        column.name: column.spec(grid.written[column.name], asked.decimal or ".", on_error)
-        for column in known
-        if column.name in grid.written
-    }
+    told = {name: spec for name, spec in known.items() if name in grid.written}
     if not told:
-        raise InputError(f"{str(path)!r} has none of the model's columns: {some_of([repr(c.name) for c in known])}")
+        raise InputError(f"{str(path)!r} has none of the model's columns: {some_of([repr(name) for name in known])}")
     # Other columns must not influence how numbers are read.
     table = read(path, replace(asked, kinds=told, only=list(told), names=False, labels=False), grid)
     read_here = {column.name: column for column in table.columns}
     columns, absent = [], []
-    for before in known:
-        if before.name not in told:
-            absent.append(f"column {before.name!r} is not in the table: treated as missing")
-            columns.append(Column(before.name, before.kind, np.full(table.n_rows, np.nan), before.levels))
+    for name, before in known.items():
+        if name not in told:
+            absent.append(f"column {name!r} is not in the table: treated as missing")
+            columns.append(Column(name, before.kind, np.full(table.n_rows, np.nan), before.levels))
             continue
-        column = read_here[before.name]
+        column = read_here[name]
         _refuse_other_units(before, column)
         bounded = before.limit is not None and column.limit is None
         columns.append(column.below(before.limit, before.limits_missing) if bounded else column)
@@ -138,7 +85,7 @@ def read_as_known(
     return replace(table, columns=(*columns, *others), notes=absent + table.notes)
 
 
-def _refuse_other_units(known: Known, column: Column) -> None:
+def _refuse_other_units(known: ColumnSpec, column: Column) -> None:
     """Raise ``InputError`` if the unit differs from before; numbers without a unit match any unit except percent."""
     unit = unit_of(column.affix)
     if known.unit is None or unit == known.unit or np.isnan(column.values).all():
@@ -158,7 +105,7 @@ class PartReader:
     the rows, or their numbers in the part from 1.
     """
 
-    known: tuple[Known, ...]
+    known: Mapping[str, ColumnSpec]
     first: str  # a part
     header: tuple[str, ...]  # the columns that every part has
     asked: ReadOptions  # with the separators of the sample
@@ -170,7 +117,7 @@ class PartReader:
         dialect = sample.dialect
         same = replace(asked, sep=asked.sep or dialect.separator, decimal=dialect.decimal)
         same = replace(same, only=(), ignore=(), kinds={}, below={})
-        known = tuple(map(Known.of, sample.used))
+        known = {column.name: column.as_read for column in sample.used}
         return cls(known, str(first), tuple(sample.written), same, sample.names_column)
 
     def __call__(self, file: Path) -> dict[str, Any]:
@@ -178,11 +125,12 @@ class PartReader:
         numbers: dict[str, Any] = {}
         if format_of(file) == "Parquet":
             frame = frame_of_parquet(file)
-            for column in self.known:  # numbers that cannot be markers stay numbers: other cells are read one by one
-                cells = frame.get(column.name)  # None: a feature of dates
-                plain = column.kind == Kind.NUMBER and not column.missing and column.limit is None
+            # Numbers that cannot be markers stay numbers: other cells are read one by one.
+            for name, spec in self.known.items():
+                cells = frame.get(name)  # None: a feature of dates
+                plain = spec.kind == Kind.NUMBER and not spec.missing and spec.limit is None
                 if plain and cells is not None and cells.dtype.kind in "iuf":
-                    numbers[column.name] = cells.to_numpy(float, na_value=np.nan)
+                    numbers[name] = cells.to_numpy(float, na_value=np.nan)
             grid = grid_of_frame(str(file), frame.drop(columns=list(numbers)))
         else:
             grid = read_file(file, self.asked)
@@ -208,15 +156,15 @@ class PartReader:
         if self.names is not None:
             of_rows = row_names(grid.written, self.names, n_rows)
             index = pd.Index([str(name) for name in of_rows], name=self.names, dtype=object)
-        known, half_known = [column for column in self.known if column.name not in numbers], {}
+        known, half_known = {name: spec for name, spec in self.known.items() if name not in numbers}, {}
         made = pd.DataFrame(numbers, index=pd.RangeIndex(n_rows))
         if known:
-            table = read_as_known(known, file, grid, self.asked, "raise")
+            table = read_as_known(known, file, grid, self.asked)
             _refuse_other_levels(table)
             made, half_known = made.join(table.frame), table.half_known
-        frames = {"rows": made[[column.name for column in self.known]]}
+        frames = {"rows": made[list(self.known)]}
         for what, values in half_known.items():
-            partly = pd.DataFrame(values, columns=[column.name for column in known])
+            partly = pd.DataFrame(values, columns=list(known))
             frames[what] = partly.reindex(columns=frames["rows"].columns, fill_value=0.0 if what == "error" else np.nan)
         return {what: frame.set_axis(index) for what, frame in frames.items()}
 
@@ -237,17 +185,7 @@ def _refuse_other_levels(table: Reading) -> None:
 
 def as_extra(table: Reading) -> dict[str, Any]:
     """How the columns of a table were read, as plain JSON values, to be saved with the model."""
-    columns: list[dict[str, Any]] = [
-        {
-            "name": c.name,
-            "missing": list(c.missing),
-            "unit": unit_of(c.affix),
-            "day_first": c.day_first,
-            "limit": c.limit,
-            "limits_missing": c.limits_missing,
-        }
-        for c in table.used
-    ]
+    columns = [{"name": c.name} | {what: getattr(c.as_read, what) for what in READ_AS} for c in table.used]
     return {"reading": columns, "names": table.names_column, "labels": table.labels_column}
 
 
@@ -290,11 +228,12 @@ def recode(
         read_before = {c["name"]: {what: c[what] for what in READ_AS} for c in extra.get("reading", ())}
     except (TypeError, KeyError) as error:
         raise InputError(f"the model's columns cannot be read: {error}") from error
-    known = []
+    known = {}
     for name, code in zip(map(str, names), codes, strict=True):
         levels = tuple(level for level in code.spelling if level != OTHER)
-        known.append(Known(name, Kind(code.kind), levels, OTHER in code.levels, **read_before.get(name, {})))
-    return read_as_known(known, path, grid, asked, on_error)
+        is_open = OTHER in code.levels
+        known[name] = ColumnSpec(Kind(code.kind), levels, True, on_error, is_open=is_open, **read_before.get(name, {}))
+    return read_as_known(known, path, grid, asked)
 
 
 def _in_order(model: Any, path: str | Path, grid: Grid, asked: ReadOptions, *, numbers_only: bool) -> list[str]:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fusewise.kernels import Floats
+from fusewise.kernels import Floats, Real
 from fusewise.observations import Entries, ValueRanges
-from fusewise.tables._columns import Column
 from fusewise.tables._encoder import FrameEncoder
 from fusewise.tables._grid import Cells, Dialect
 from fusewise.tables._reading import Reading
@@ -29,10 +28,10 @@ def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[s
         cells = table.written[column.name].copy()
         before, after = column.affix  # "$" or " kg", as written with the observed numbers
         if code.kind == "number":
-            values = code.decode(features[missing])
+            values = code.decode(features[missing])[:, 0]
             if column.limit is not None:
                 values = np.minimum(values, column.limit)
-            words = _numbers(column, values)
+            words = numbers_like(column.values, values)
         else:
             spelling = dict(zip(code.levels, code.spelling, strict=True))
             words = [spelling[level] for level in code.entries(features[missing])]
@@ -43,22 +42,21 @@ def complete(table: Reading, encoder: FrameEncoder, completed: Floats) -> dict[s
     return filled
 
 
-def _numbers(column: Column, values: Floats) -> list[Any]:
-    """Numbers as the column has them: within its range, on its grid if it has one, whole if it is."""
-    observed = Entries(column.values[:, None], ~np.isnan(column.values[:, None]))
-    ranges = ValueRanges.of(observed)
-    if not ranges.step[0]:
-        return list(ranges.confined(values.round(_decimals(column.values)))[:, 0].tolist())
-    found = ranges.confined(values)[:, 0]
-    whole = (ranges.low[0] % 1 == 0) and (ranges.step[0] % 1 == 0)
+def numbers_like(observed: Real, values: Real) -> list[Any]:
+    """Numbers as a column has them: within its range, on its grid if it has one, whole if it is, or else rounded."""
+    ranges = ValueRanges.of(Entries(observed[:, None], ~np.isnan(observed[:, None])))
+    step = ranges.step[0]
+    found = ranges.confined((values if step else values.round(_decimals(observed)))[:, None])[:, 0]
+    whole = step and step % 1 == 0 and ranges.low[0] % 1 == 0
     return list((found.astype(int) if whole else found).tolist())
 
 
-def _decimals(values: Floats) -> int:
+def _decimals(values: Real) -> int:
     """Number of decimals to write: four digits of the standard deviation."""
-    away = np.abs(values - np.nanmean(values))
-    largest = float(np.nanmax(away)) or 1.0  # so that squares do not overflow
-    spread = largest * math.sqrt(np.nanmean(np.square(away / largest)))
+    seen = values[~np.isnan(values)]
+    away = np.abs(seen - (seen.mean() if len(seen) else 0.0))
+    largest = float(away.max(initial=0.0)) or 1.0  # so that squares do not overflow
+    spread = largest * math.sqrt(np.square(away / largest).sum() / max(len(seen), 1))
     return min(max(3 - math.floor(math.log10(spread)), 0), 300) if spread else 3
 
 

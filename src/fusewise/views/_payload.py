@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,8 +12,8 @@ import numpy.typing as npt
 
 from fusewise.automatic import Alternative
 from fusewise.kernels import Index, Labels, Mask, Real
-from fusewise.observations import Entries, ValueRanges
 from fusewise.support import finite_json
+from fusewise.tables import numbers_like
 from fusewise.views._colours import COLOURS, OUTLIER, SYMBOLS
 from fusewise.views._columns import TableColumn
 from fusewise.views._contrasts import LEAST_VALUES, Contrast
@@ -70,7 +69,7 @@ def completed_cells(column: TableColumn, expected: Real, rows: Any) -> Real:
         return cells
     block = expected[gaps]
     if column.kind == "number":
-        cells[gaps] = _as_the_column_has_them(column, block[:, :1])
+        cells[gaps] = numbers_like(column.values, block[:, 0])
         if column.half is not None:  # what is known of an entry may be beyond the range of the others
             known, low, high = (of[rows][gaps] for of in (column.bounded, column.half.lower, column.half.upper))
             least = np.maximum(low, np.minimum(high, 0 if column.ends[0] >= 0 else -np.inf))
@@ -80,16 +79,6 @@ def completed_cells(column: TableColumn, expected: Real, rows: Any) -> Real:
     else:
         cells[gaps] = block.argmax(axis=1) if block.shape[1] > 1 else block[:, 0] > 0.5
     return cells
-
-
-def _as_the_column_has_them(column: TableColumn, values: Real) -> Real:
-    """Numbers within the range of the column, on its grid if it has one; else to four digits of its spread."""
-    seen = column.seen
-    ranges = ValueRanges.of(Entries(column.values[:, None], seen[:, None]))
-    if not ranges.step[0]:
-        spread = float(np.std(column.values[seen])) if seen.any() else 0.0
-        values = values.round(min(max(3 - math.floor(math.log10(spread)), 0), 300)) if spread > 0 else values
-    return np.asarray(ranges.confined(values)[:, 0])
 
 
 def partitions_of(found: Findings) -> list[Findings]:
