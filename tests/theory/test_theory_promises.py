@@ -35,20 +35,8 @@ def test_complete_data_is_certain_below_one_and_silent_above():
         assert theory.success_probability(plan(kappa=0.999), 1.0, bound=bound) == 1
         assert theory.success_probability(plan(kappa=1.0), [0.5, 1.0], bound=bound).tolist() == [0, 0]
         assert np.isnan(theory.required_sampling(plan(kappa=1.05), bound=bound))
-    assert "kappa = 1.05 is not below 1" in theory.why_no_guarantee(plan(kappa=1.05))
-    assert theory.why_no_guarantee(plan()) == ""
-
-
-def test_uniform_clusters_reach_beyond_kappa_one():
-    g = plan(kappa=1.3, kappa_prime=0.9, n_features=500)
-    assert theory.success_probability(g, 1.0, bound="paper") == 0
-    eta = theory.eta1(theory.beta1(500, 0.9), 200, 3)
-    assert theory.success_probability(g, 1.0, bound="paper", uniform=True) == pytest.approx(1 - min(eta, 1))
-    assert theory.success_probability(g, 0.9, bound="paper", uniform=True) == 0  # the paper has no such theorem
-    assert theory.success_probability(g, 0.9, uniform=True) > 0.99
-    beyond = plan(kappa=1.6, kappa_prime=1.3, n_features=500)
-    assert theory.success_probability(beyond, 1.0, bound="paper", uniform=True) == 0
-    assert theory.success_probability(beyond, 1.0, uniform=True) > 0.99
+    assert "kappa = 1.05 is not below 1" in theory.promise(plan(kappa=1.05)).reason
+    assert theory.promise(plan()).reason == ""
 
 
 def test_counting_features_promises_where_kappa_cannot():

@@ -226,7 +226,6 @@ def guarantee(
         str, typer.Option(metavar="FILE|COLUMN", help="The clusters: a labels.csv file, or a column of the table.")
     ],
     target: options.Target = 0.95,
-    uniform: options.Uniform = False,
     standardize: options.Standardize = True,
     json: options.Json = False,
     asked: Any = None,
@@ -238,7 +237,7 @@ def guarantee(
     """
     from fusewise.cli._paper import run_guarantee
 
-    settings: dict[str, Any] = {"target": target, "uniform": uniform, "standardize": standardize}
+    settings: dict[str, Any] = {"target": target, "standardize": standardize}
     _present(run_guarantee, table, labels, asked=asked, json=json, **settings)
 
 
@@ -253,14 +252,13 @@ def plan(
     ],
     observed: Annotated[float, typer.Option(help="Fraction of the entries that will be observed.")] = 1.0,
     target: options.Target = 0.95,
-    uniform: options.Uniform = False,
     json: options.Json = False,
 ) -> None:
     """Compute the fraction of entries that must be observed to recover clusters of a given geometry."""
     from fusewise.cli._paper import run_plan
 
     geometry = {"n_clusters": clusters, "size": size, "n_features": features, "kappa": kappa, "mu0": coherence}
-    _present(run_plan, geometry, observed, target, uniform, json=json, progress=False)
+    _present(run_plan, geometry, observed, target, json=json, progress=False)
 
 
 def demo(

@@ -169,8 +169,6 @@ Neighbors = Annotated[str, _model(metavar="K|none|auto", help=_NEIGHBORS)]
 MaxIter = Annotated[int, _model(min=1, help="Maximum number of iterations for each value of lam.")]
 
 Target = Annotated[float, typer.Option(help="Probability of recovery to aim for.")]
-_UNIFORM = "Assume that rows are distributed uniformly within their clusters."
-Uniform = Annotated[bool, typer.Option("--uniform", help=_UNIFORM)]
 
 OutFolder = Annotated[Path | None, _output(metavar="DIR", help="Folder for the results (default: TABLE_fusewise).")]
 LabelsFile = Annotated[Path | None, _output(metavar="FILE", help="File to write (default: TABLE_labels.csv).")]

@@ -247,28 +247,29 @@ def _codes(cells: Cells) -> npt.NDArray[np.intp]:
     return np.array([order.get(str(cell), -1) for cell in cells], dtype=np.intp)
 
 
-def run_guarantee(path: Path, labels: str, *, target: float, uniform: bool, standardize: bool, asked: ReadOptions,
-                  tell: Progress) -> Result:  # fmt: skip
+def run_guarantee(
+    path: Path, labels: str, *, target: float, standardize: bool, asked: ReadOptions, tell: Progress
+) -> Result:
     """The guarantee for the clusters of a table given by `labels`, a column of the table or a file."""
     tell(f"measuring {path.name}")
     geometry = _measure_geometry(path, labels, asked=asked, standardize=standardize)
     with naming_options(OPTIONS):
-        return _result(geometry, promise(geometry, None, target, uniform=uniform), uniform)
+        return _result(geometry, promise(geometry, None, target))
 
 
-def run_plan(numbers: dict[str, Any], observed: float, target: float, uniform: bool, *, tell: Progress) -> Result:
+def run_plan(numbers: dict[str, Any], observed: float, target: float, *, tell: Progress) -> Result:
     """The guarantee for clusters of a given geometry."""
     if numbers["n_features"] < 1:
         raise InputError(f"--features = {numbers['n_features']} is out of range: it must be a whole number >= 1")
     with naming_options(OPTIONS):
         geometry = ClusterGeometry.from_parameters(**numbers)
-        return _result(geometry, promise(geometry, observed, target, uniform=uniform), uniform)
+        return _result(geometry, promise(geometry, observed, target))
 
 
-def _result(geometry: ClusterGeometry, found: Promise, uniform: bool) -> Result:
-    """The guarantee as sentences, with the library's argument replaced by the option, and as a table."""
-    said = [sentence.replace("(uniform=True)", "(--uniform)") for sentence in found.sentences]
-    chances = np.atleast_1d(success_probability(geometry, FRACTIONS, uniform=uniform)).tolist()
+def _result(geometry: ClusterGeometry, found: Promise) -> Result:
+    """The guarantee as sentences and as a table."""
+    said = found.sentences
+    chances = np.atleast_1d(success_probability(geometry, FRACTIONS)).tolist()
     curve = list(zip(FRACTIONS, chances, strict=True))
     data = {
         "probability": found.probability,
@@ -276,7 +277,7 @@ def _result(geometry: ClusterGeometry, found: Promise, uniform: bool) -> Result:
         "target": found.target,
         "required_observed": found.required,
         "paper_probability": found.paper_probability,
-        "reason": found.reason.replace("(uniform=True)", "(--uniform)"),
+        "reason": found.reason,
         "sizes": list(geometry.sizes),
         "numbers": found.numbers,
         "curve": [{"observed": fraction, "probability": chance} for fraction, chance in curve],

@@ -1,25 +1,16 @@
 """Recovery guarantees: those of the paper, sharper ones of our own, and both in plain words.
 
 `ClusterGeometry` and `coherence` say how wide clusters are, how far apart, and in how many features. For one pair of
-points the paper has `gamma0`, `delta0`, `beta0` and `beta1`, and ours are `sharp_beta0`, `sharp_beta1`
-and `uniform_beta0`. For all points the paper has `eta0`, `eta0_approx` and `eta1`; ours are `sharp_failure`, and
-`blind_failure`, a lower bound. `success_probability`, `required_sampling` and `promise` put them to use.
+points the paper has `gamma0`, `delta0`, `beta0` and `beta1`, and ours is `sharp_beta0`. For all points the paper has
+`eta0`, `eta0_approx` and `eta1`; ours are `sharp_failure`, and `blind_failure`, a lower bound. `success_probability`,
+`required_sampling` and `promise` put them to use.
 """
 
-from fusewise.theory._bounds import (
-    beta0,
-    beta1,
-    delta0,
-    gamma0,
-    separating_features,
-    sharp_beta0,
-    sharp_beta1,
-    uniform_beta0,
-)
+from fusewise.theory._bounds import beta0, beta1, delta0, gamma0, separating_features, sharp_beta0
 from fusewise.theory._compositions import eta0, eta0_approx, eta1
 from fusewise.theory._failure import blind_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry, coherence
-from fusewise.theory._promises import Promise, promise, required_sampling, success_probability, why_no_guarantee
+from fusewise.theory._promises import Promise, promise, required_sampling, success_probability
 
 __all__ = [
     "ClusterGeometry",
@@ -37,9 +28,6 @@ __all__ = [
     "required_sampling",
     "separating_features",
     "sharp_beta0",
-    "sharp_beta1",
     "sharp_failure",
     "success_probability",
-    "uniform_beta0",
-    "why_no_guarantee",
 ]

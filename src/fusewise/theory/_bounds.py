@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from fusewise.kernels import Floats
 from fusewise.theory import _checks as check
-from fusewise.theory._checks import SQRT_6_5
 
 
 def gamma0(p0: ArrayLike, P: ArrayLike, *, log: bool = False) -> Floats:
@@ -78,11 +77,10 @@ def beta1(P: ArrayLike, kappa_prime: ArrayLike, *, log: bool = False) -> Floats:
     Notes
     -----
     The paper's proof uses a range that is too small for features whose centres differ by less than epsilon, which
-    exist whenever kappa' >= 1. The value is nevertheless an upper bound: `sharp_beta1`, proved
-    differently, lies below it.
+    exist whenever kappa' >= 1. The value is nevertheless an upper bound, for which the theory page has another proof.
     """
     P = check.whole("P", P, 1)
-    kappa_prime = check.real("kappa_prime", kappa_prime, 0, SQRT_6_5, open_high=True)
+    kappa_prime = check.real("kappa_prime", kappa_prime, 0, np.sqrt(6 / 5), open_high=True)
     with np.errstate(divide="ignore"):  # kappa' = 0: identical points, which never share across clusters
         return check.result(-P * (1 - 5 / 6 * kappa_prime**2) ** 2 / (8 * kappa_prime**2), log)
 
@@ -111,39 +109,3 @@ def sharp_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *
     p0 = check.real("p0", p0, 0, 1)
     with np.errstate(divide="ignore"):  # p0 = 1: a separating feature is surely seen, and the log is -inf
         return check.result(separating_features(P, kappa, mu0) * np.log1p(-(p0**2)), log)
-
-
-def sharp_beta1(P: ArrayLike, kappa_prime: ArrayLike, *, log: bool = False) -> Floats:
-    r"""sharp_beta1 = s(1/kappa')^P; s(u) = 1 - u^2/2 for u <= 1, (2-u)^2/2 for 1 <= u <= 2, 0 beyond.
-
-    Complete data, points uniform in cubes of side epsilon. s(u) is the probability that two such points
-    differ by at most epsilon in a feature whose centres are u epsilon apart; log s is concave in u^2, so the worst
-    case spreads the distance evenly. Parameters as in `beta1`, but valid for *every* kappa_prime, with no limit at
-    sqrt(6/5).
-    """
-    P = check.whole("P", P, 1)
-    kappa_prime = check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
-    with np.errstate(divide="ignore"):
-        shift = np.minimum(1 / kappa_prime, 2.0)  # distance of the centres per feature, in units of epsilon
-        near, far = np.log1p(-(np.minimum(shift, 1.0) ** 2) / 2), 2 * np.log(2 - shift) - np.log(2)
-    return check.result(P * np.where(shift <= 1, near, far), log)
-
-
-def uniform_beta0(
-    p0: ArrayLike, P: ArrayLike, kappa_prime: ArrayLike, mu_centers: ArrayLike, *, log: bool = False
-) -> Floats:
-    r"""uniform_beta0 = (1 - p0^2/2 min(1/kappa'^2, 1/mu_c))^P.
-
-    Missing entries *and* points uniform in cubes of side epsilon: the bound the paper expects to exist. Valid for every
-    kappa' (at p0 = 1 the smaller of it and `sharp_beta1` is returned).
-
-    Other parameters as in `delta0` and `beta1`; `mu_centers`, in [1, P], is the largest coherence of a difference
-    between two cluster centres.
-    """
-    p0, P = check.real("p0", p0, 0, 1), check.whole("P", P, 1)
-    kappa_prime = check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
-    mu_centers = check.real("mu_centers", mu_centers, 1, P)
-    seen = np.minimum(1 / np.maximum(kappa_prime**2, np.finfo(float).tiny), 1 / mu_centers)
-    some_missing = P * np.log1p(-(p0**2) * seen / 2)
-    complete = np.minimum(some_missing, sharp_beta1(P, kappa_prime, log=True))
-    return check.result(np.where(p0 == 1, complete, some_missing), log)

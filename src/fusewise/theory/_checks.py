@@ -11,8 +11,6 @@ from fusewise.support import InputError
 #: Points up to which bounds that sum over groups of points are computed: seconds, and some hundred megabytes.
 MOST_POINTS = 1e7
 
-SQRT_6_5 = float(np.sqrt(6 / 5))
-
 
 def real(name: str, value: ArrayLike, low: float, high: ArrayLike, *, open_high: bool = False) -> Floats:
     """Return ``value`` as floats, all of them in [low, high], or [low, high) when ``open_high``."""

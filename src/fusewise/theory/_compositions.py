@@ -1,11 +1,11 @@
 """The paper's failure bounds eta0 and eta1: a sum over all compositions of M into K parts, without enumeration.
 
-With L = -log beta >= 0 and W_k(s) the sum of prod_j C(M, r_j) beta^((s^2 - sum r_j^2)/2) over r_1 + ... + r_k = s,
+With W_k(s) the sum of prod_j C(M, r_j) beta^((s^2 - sum r_j^2)/2) over r_1 + ... + r_k = s,
 
-    W_{k+l}(s) = sum_a W_k(a) W_l(s - a) beta^(a (s - a)),
+    W_{k+1}(s) = sum_a W_k(a) C(M, s - a) beta^(a (s - a)).
 
-so W_k comes by repeated squaring. For large M and K > 2 the compositions are counted by their largest part instead: an
-upper bound that is close where beta is small, as one part then holds nearly all M points.
+For large M and K > 2 the compositions are counted by their largest part instead: an upper bound that is close where
+beta is small, as one part then holds nearly all M points.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from fusewise.kernels import Floats
 from fusewise.theory import _checks as check
 
-#: Points of each of more than two clusters up to which the sum is computed: a few milliseconds for each squaring.
+#: Points of each of more than two clusters up to which the sum is computed: a few milliseconds for each cluster.
 EXACT_UP_TO = 256
 
 
@@ -35,45 +35,19 @@ def log_binomials(n: int, count: int) -> Floats:
     return values
 
 
-@lru_cache(maxsize=8)
-def _triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Return (a, s - a, mask) over s, a < size, with s - a clipped at 0 and mask -inf above the diagonal."""
-    a = np.arange(size, dtype=np.intp)
-    gap = a[:, None] - a[None, :]
-    return a, np.maximum(gap, 0), np.where(gap >= 0, 0.0, -np.inf)
-
-
-def _couple(left: Floats, right: Floats, loss: float) -> Floats:
-    """log sum_a exp(left[a] + right[s-a] - loss a (s-a)), for every s."""
-    a, gap, mask = _triangle(len(left))
-    terms = left[None, :] + right[gap] - loss * a[None, :] * gap + mask
-    peak = terms.max(axis=1)
-    safe = np.where(np.isfinite(peak), peak, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(safe + np.log(np.exp(terms - safe[:, None]).sum(axis=1)))
-
-
 def _log_mixed(M: int, K: int, loss: float) -> float:
-    """log eta0 by the full recursion, counting only mixed compositions.
+    """log eta0 by the full recursion, counting only `mixed` compositions, of two or more parts that are not zero.
 
-    A block of k parts holds `mixed` (two or more of them non-zero). One non-zero part is k C(M, s)
-    and none is 1 at s = 0, so no pure term is ever subtracted.
+    Those with one such part are k C(M, s), so that no pure term is ever subtracted.
     """
-    single = log_binomials(M, M + 1).copy()
-    single[0] = -np.inf
-
-    def join(k: int, mixed_k: Floats, m: int, mixed_m: Floats) -> tuple[int, Floats]:
-        # Mixed: both blocks non-zero, or one of them empty and the other mixed already.
-        some_k, some_m = np.logaddexp(mixed_k, np.log(k) + single), np.logaddexp(mixed_m, np.log(m) + single)
-        both = _couple(some_k, some_m, loss)
-        return k + m, np.asarray(np.logaddexp(both, np.logaddexp(mixed_k, mixed_m)))
-
-    one = 1, np.full(M + 1, -np.inf)
-    block = one
-    for bit in f"{K:b}"[1:]:  # parts are doubled, and one is added where K has a binary digit 1
-        block = join(*block, *block)
-        block = join(*block, *one) if bit == "1" else block
-    return float(block[1][M])
+    single, a = log_binomials(M, M + 1), np.arange(M + 1)
+    rest = a[:, None] - a  # s - a, the next part
+    step = np.where(rest > 0, single[rest], -np.inf) - loss * a * rest
+    mixed = np.full(M + 1, -np.inf)
+    for k in range(1, K):  # the next part is zero, or it is not and those before hold a > 0
+        before = np.where(a > 0, np.logaddexp(mixed, np.log(k) + single), -np.inf)
+        mixed = np.logaddexp(mixed, logsumexp(before + step, axis=1))
+    return float(mixed[M])
 
 
 def _two_clusters(M: int, loss: float) -> float:

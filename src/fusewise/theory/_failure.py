@@ -38,19 +38,6 @@ def _log_choose(n: ArrayLike, r: ArrayLike) -> Floats:
     return np.where(r > n, -np.inf, value)
 
 
-def log_pair_failure(log_pair: ArrayLike, sizes: ArrayLike) -> Floats:
-    r"""log [ beta sum_{k<l} M_k M_l min(1, 2 / ceil(M_min/2)) ], from log beta, any bound for one pair.
-
-    The plain sum: no pair across clusters can share, so the truth is the only optimum. The factor: a bad
-    group has a point that can share with ceil(M_min/2) points of other clusters (Markov).
-    """
-    M = _sizes(sizes)
-    pairs = (M.sum() ** 2 - (M**2).sum()) / 2
-    with np.errstate(divide="ignore"):
-        count = np.log(pairs) + min(0.0, float(np.log(2 / np.ceil(M.min() / 2))))
-    return check.unwrap(np.asarray(log_pair) + count)
-
-
 def log_biclique(p0: ArrayLike, n: float, a: ArrayLike, b: ArrayLike) -> Floats:
     r"""n log(q^a + q^b - q^(a+b)), q = 1 - p0: bound for a points to share with each of b points of other clusters.
 
@@ -140,8 +127,10 @@ def _log_sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Fl
         return np.full(p0.shape, -np.inf)
     if n == 0:
         return np.full(p0.shape, np.inf)
+    # No pair across clusters can share; or no point can share with half of another cluster (Markov).
+    n_pairs = (M.sum() ** 2 - (M**2).sum()) / 2 * min(1.0, 2 / np.ceil(M.min() / 2))
     with np.errstate(divide="ignore"):
-        pairs = log_pair_failure(n * np.log1p(-(p0**2)), M)
+        pairs = n * np.log1p(-(p0**2)) + np.log(n_pairs)
     groups = np.reshape([_log_biclique_failure(float(p), n, M) for p in p0.ravel()], p0.shape)
     return np.asarray(np.minimum(pairs, groups))
 

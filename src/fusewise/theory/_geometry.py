@@ -64,20 +64,6 @@ def pair_summary(groups: Sequence[Floats], epsilon: float, min_common: int) -> t
     return n_pairs, delta, mu0, separating
 
 
-def center_summary(centers: Floats) -> tuple[float, float]:
-    """Least distance and largest coherence between centres, from the features known in both (scaled by P / known)."""
-    P, distance, coherence = centers.shape[1], np.inf, 1.0
-    for a, b in combinations(centers, 2):
-        gap = np.abs(a - b)
-        known = ~np.isnan(gap)
-        total, count = float((gap[known] ** 2).sum()), int(known.sum())
-        if count == 0:
-            continue
-        distance = min(distance, float(np.sqrt(total * P / count)))
-        coherence = max(coherence, count * float(gap[known].max()) ** 2 / total if total > 0 else float(P))
-    return distance, coherence
-
-
 def coherence(y: ArrayLike) -> Floats:
     r"""mu(y) = P ||y||_inf^2 / ||y||_2^2, along the last axis.
 
@@ -94,13 +80,12 @@ def coherence(y: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class ClusterGeometry:
-    r"""epsilon, delta, mu0, c of the paper's assumptions A.1 to A.3, and what follows from them.
+    r"""epsilon, delta, mu0 of the paper's assumptions A.1 to A.3, and what follows from them.
 
     * ``epsilon`` = max over clusters of ||z - z'||_inf: the side of the cube that holds a cluster;
     * ``delta`` = min over points of different clusters of ||z - z'||_2;
     * ``mu0`` = max over points of different clusters of the coherence of z - z';
-    * ``c`` = min distance between cluster centres; ``mu_centers`` = max coherence of their differences;
-    * ``kappa`` = epsilon sqrt(P) / delta and ``kappa_prime`` = epsilon sqrt(P) / c;
+    * ``kappa`` = epsilon sqrt(P) / delta;
     * ``n_features`` = P, ``sizes`` of the clusters, ``observed`` fraction of the entries;
     * ``separating`` = min over points of different clusters of the number of features that differ by more than
       epsilon. ``measured_separating`` is its count on data; without data it follows from kappa and mu0.
@@ -111,8 +96,6 @@ class ClusterGeometry:
     epsilon: float
     delta: float
     mu0: float
-    c: float
-    mu_centers: float
     n_features: int
     sizes: tuple[int, ...]
     observed: float = 1.0
@@ -121,11 +104,9 @@ class ClusterGeometry:
     def __post_init__(self) -> None:
         check.real("epsilon", self.epsilon, 0, np.inf, open_high=True)
         check.real("delta", self.delta, 0, np.inf)
-        check.real("c", self.c, 0, np.inf)
         check.whole("n_features", self.n_features, 1)
         check.whole("sizes", self.sizes, 1)
         check.real("mu0", self.mu0, 1, self.n_features)
-        check.real("mu_centers", self.mu_centers, 1, self.n_features)
         check.real("observed", self.observed, 0, 1)
 
     @property
@@ -149,11 +130,6 @@ class ClusterGeometry:
         return self.epsilon * self.n_features**0.5 / self.delta if self.delta else np.inf
 
     @property
-    def kappa_prime(self) -> float:
-        """kappa' = epsilon sqrt(P) / c (inf when two centres coincide)."""
-        return self.epsilon * self.n_features**0.5 / self.c if self.c else np.inf
-
-    @property
     def separating(self) -> int:
         """Features in which any two points of different clusters differ by more than epsilon; 0 when unknown."""
         implied = 0
@@ -170,8 +146,6 @@ class ClusterGeometry:
         n_features: int,
         kappa: float,
         mu0: float,
-        kappa_prime: float | None = None,
-        mu_centers: float | None = None,
         observed: float = 1.0,
         separating: int | None = None,
     ) -> ClusterGeometry:
@@ -184,7 +158,6 @@ class ClusterGeometry:
         n_features : number of features.
         kappa : cluster size over cluster separation.
         mu0 : coherence, from 1 to n_features.
-        kappa_prime, mu_centers : the same for the centres; by default kappa and mu0.
         observed : fraction of entries that will be observed.
         separating : number of features known to separate any two points of different clusters.
         """
@@ -195,17 +168,10 @@ class ClusterGeometry:
         check.whole("size", sizes, 1)
         check.whole("n_features", n_features, 1)
         check.real("kappa", kappa, 0, np.inf, open_high=True)
-        kappa_prime = kappa if kappa_prime is None else kappa_prime
-        check.real("kappa_prime", kappa_prime, 0, np.inf, open_high=True)
-        epsilon = kappa / float(np.sqrt(n_features))
-        # kappa = 0 makes epsilon 0, so any positive c gives kappa' = 0: the noiseless case
-        c = kappa / kappa_prime if kappa_prime > 0 and kappa > 0 else 1.0
         return cls(
-            epsilon=epsilon,
+            epsilon=kappa / float(np.sqrt(n_features)),
             delta=1.0,
             mu0=mu0,
-            c=c,
-            mu_centers=mu0 if mu_centers is None else mu_centers,
             n_features=n_features,
             sizes=tuple(int(s) for s in sizes),
             observed=observed,
@@ -238,7 +204,6 @@ class ClusterGeometry:
         * separating: the least over pairs of the count on the common entries times P/|common| (rounded down), or
           the number of features whose observed cluster ranges are more than epsilon apart, if that is larger. The
           first is noisy and pessimistic; the second misses hidden extremes and is slightly optimistic.
-        * centres: midpoints of the observed range, feature by feature; c and mu_centers from them.
 
         Memory is bounded by small tiles of pairs; time grows as N^2 P (N = 5000, P = 50: about 10 s).
         """
@@ -257,7 +222,6 @@ class ClusterGeometry:
                 f"no two rows of different clusters share {min_common} observed entries: "
                 "nothing can be measured; pass a smaller min_common"
             )
-        c, mu_centers = center_summary((low + high) / 2)
         # Features whose observed ranges in two clusters lie more than epsilon apart.
         gaps = [np.fmax(low[k] - high[m], low[m] - high[k]) for k, m in combinations(range(K), 2)]
         separating = max(separating, min((float((gap > epsilon * (1 + 1e-9)).sum()) for gap in gaps), default=np.inf))
@@ -265,8 +229,6 @@ class ClusterGeometry:
             epsilon=epsilon,
             delta=delta,
             mu0=float(np.clip(mu0, 1, P)),
-            c=c,
-            mu_centers=float(np.clip(mu_centers, 1, P)),
             n_features=P,
             sizes=sizes,
             observed=observed,

@@ -11,17 +11,16 @@ from numpy.typing import ArrayLike
 from fusewise.kernels import Floats
 from fusewise.support import InputError, counted
 from fusewise.theory import _checks as check
-from fusewise.theory._bounds import beta0, beta1, uniform_beta0
-from fusewise.theory._checks import SQRT_6_5
-from fusewise.theory._compositions import eta0, eta1
-from fusewise.theory._failure import blind_failure, log_pair_failure, sharp_failure
+from fusewise.theory._bounds import beta0
+from fusewise.theory._compositions import eta0
+from fusewise.theory._failure import blind_failure, sharp_failure
 from fusewise.theory._geometry import ClusterGeometry
 
 Bound = Literal["sharp", "paper"]
 
 
-def _log_paper_failure(geometry: ClusterGeometry, p0: Floats, uniform: bool) -> Floats:
-    """log eta0 where kappa < 1; nothing fails on complete data; log eta1 there when the clusters are uniform."""
+def _log_paper_failure(geometry: ClusterGeometry, p0: Floats) -> Floats:
+    """log eta0 where kappa < 1; nothing fails on complete data."""
     if not geometry.equal_sizes:
         raise InputError(
             f"the paper's theorem needs clusters of equal size, and these have sizes {geometry.sizes}: "
@@ -31,27 +30,15 @@ def _log_paper_failure(geometry: ClusterGeometry, p0: Floats, uniform: bool) -> 
     failure = np.full(p0.shape, np.inf)
     if K == 1:
         return np.full(p0.shape, -np.inf)
-    if uniform and M >= 2 and geometry.kappa_prime < SQRT_6_5:
-        failure[p0 == 1] = eta1(beta1(P, geometry.kappa_prime, log=True), M, K, log=True)
     if geometry.kappa < 1:
         if M >= 2:
             pair = beta0(p0, P, geometry.kappa, geometry.mu0, log=True)
-            failure = np.minimum(failure, eta0(pair, M, K, log=True))
+            failure = eta0(pair, M, K, log=True)
         failure[p0 == 1] = -np.inf
     return failure
 
 
-def _log_uniform_failure(geometry: ClusterGeometry, p0: Floats) -> Floats:
-    """Pairs, with `uniform_beta0`: a union bound, so edges need not be independent."""
-    if geometry.n_clusters == 1 or not np.isfinite(geometry.kappa_prime):
-        return np.full(p0.shape, -np.inf if geometry.n_clusters == 1 else np.inf)
-    log_pair = uniform_beta0(p0, geometry.n_features, geometry.kappa_prime, geometry.mu_centers, log=True)
-    return log_pair_failure(log_pair, geometry.sizes)
-
-
-def success_probability(
-    geometry: ClusterGeometry, p0: ArrayLike | None = None, *, bound: Bound = "sharp", uniform: bool = False
-) -> Floats:
+def success_probability(geometry: ClusterGeometry, p0: ArrayLike | None = None, *, bound: Bound = "sharp") -> Floats:
     """1 - failure, at least 0: with this probability the l0 problem returns exactly the true clusters.
 
     Parameters
@@ -60,8 +47,6 @@ def success_probability(
     p0 : probability that an entry is observed; by default the fraction ``geometry.observed``.
     bound : "sharp": ours, valid without assuming that edges are independent, for clusters of any sizes.
         "paper": 1 - eta0 as printed; needs equal sizes (otherwise ValueError) and rests on that assumption.
-    uniform : also use that the points fill their cubes uniformly. Then kappa >= 1 need not be the end: the
-        paper allows kappa' < sqrt(6/5) on complete data; ours any kappa', and missing entries.
 
     Returns
     -------
@@ -71,28 +56,24 @@ def success_probability(
     given = check.real("p0", geometry.observed if p0 is None else p0, 0, 1)
     array = np.atleast_1d(given)
     if bound == "paper":
-        failure = _log_paper_failure(geometry, array, uniform)
+        failure = _log_paper_failure(geometry, array)
     elif bound == "sharp":
         failure = sharp_failure(array, geometry.separating, geometry.sizes, log=True)
-        if uniform:
-            failure = np.minimum(failure, _log_uniform_failure(geometry, array))
     else:
         raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
     return check.unwrap((-np.expm1(np.minimum(failure, 0.0)) + 0.0).reshape(given.shape))
 
 
-def required_sampling(
-    geometry: ClusterGeometry, target: float = 0.95, *, bound: Bound = "sharp", uniform: bool = False
-) -> float:
+def required_sampling(geometry: ClusterGeometry, target: float = 0.95, *, bound: Bound = "sharp") -> float:
     """Least p0 with success_probability >= target, to 1e-9; nan when no p0 suffices.
 
-    `why_no_guarantee` says why it is nan. Every bound falls as p0 grows, so bisection is safe. `geometry`, `bound` and
-    `uniform` as in `success_probability`.
+    `promise` says why it is nan. Every bound falls as p0 grows, so bisection is safe. `geometry` and `bound` as in
+    `success_probability`.
     """
     check.real("target", target, 0, 1)
 
     def enough(p0: float) -> bool:
-        return bool(success_probability(geometry, p0, bound=bound, uniform=uniform) >= target)
+        return bool(success_probability(geometry, p0, bound=bound) >= target)
 
     if not enough(1.0):
         return float("nan")
@@ -103,9 +84,9 @@ def required_sampling(
     return high
 
 
-def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str:
-    """Return why nothing can be guaranteed at any p0, or an empty string; parameters as in `success_probability`."""
-    if success_probability(geometry, 1.0, uniform=uniform) > 0:
+def _why_no_guarantee(geometry: ClusterGeometry) -> str:
+    """Why nothing can be guaranteed at any p0, or an empty string."""
+    if success_probability(geometry, 1.0) > 0:
         return ""
     if geometry.delta == 0:
         return "no guarantee: two points of different clusters coincide (delta = 0)"
@@ -113,8 +94,7 @@ def why_no_guarantee(geometry: ClusterGeometry, *, uniform: bool = False) -> str
     if geometry.measured_separating is None:
         so = "points of different clusters may"
     width = "the width epsilon of a cluster in every feature"
-    why = f"no guarantee: kappa = {geometry.kappa:.3g} is not below 1: {so} differ by no more than {width}"
-    return why if uniform else why + "; for uniform clusters there may still be a guarantee (uniform=True)"
+    return f"no guarantee: kappa = {geometry.kappa:.3g} is not below 1: {so} differ by no more than {width}"
 
 
 @dataclass(frozen=True)
@@ -143,21 +123,19 @@ class Promise:
         return "\n".join(self.sentences)
 
 
-def promise(
-    geometry: ClusterGeometry, p0: float | None = None, target: float = 0.95, *, uniform: bool = False
-) -> Promise:
+def promise(geometry: ClusterGeometry, p0: float | None = None, target: float = 0.95) -> Promise:
     """Gather the guarantee at p0 and the sampling that reaches the probability `target`.
 
-    `geometry`, `p0` and `uniform` as in `success_probability`.
+    `geometry` and `p0` as in `success_probability`.
     """
     p0 = float(check.real("p0", geometry.observed if p0 is None else p0, 0, 1))
-    probability = float(success_probability(geometry, p0, uniform=uniform))
+    probability = float(success_probability(geometry, p0))
     paper = float("nan")
-    if geometry.equal_sizes and (geometry.kappa < 1 or (uniform and geometry.kappa_prime < SQRT_6_5)):
-        paper = float(success_probability(geometry, p0, bound="paper", uniform=uniform))
-    required = required_sampling(geometry, target, uniform=uniform)
-    reason = why_no_guarantee(geometry, uniform=uniform)
-    names = ("epsilon", "delta", "kappa", "mu0", "kappa_prime", "separating", "n_features", "n_clusters")
+    if geometry.equal_sizes and geometry.kappa < 1:
+        paper = float(success_probability(geometry, p0, bound="paper"))
+    required = required_sampling(geometry, target)
+    reason = _why_no_guarantee(geometry)
+    names = ("epsilon", "delta", "kappa", "mu0", "separating", "n_features", "n_clusters")
     numbers = {name: float(getattr(geometry, name)) for name in names}
     several = geometry.n_clusters > 1
     numbers["blind"] = float(blind_failure(p0, geometry.separating, geometry.n_points)) if several else 0.0

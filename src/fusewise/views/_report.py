@@ -330,7 +330,7 @@ def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> Measure
         of = "" if n == p else f" of the model (of {counted(p, 'column')}: a category has a feature for each level)"
         share = f"{geometry.observed:.1%} of the values of the clustered rows observed"
         sentences = [f"Measured in {counted(n, 'feature')}{of}, with {share}."]
-    sentences += [said.replace(" (uniform=True)", "") for said in result.sentences[1:]]
+    sentences += result.sentences[1:]
     if len(rows) < len(inside):
         sentences.append(
             f"Distances were measured on a random sample of {len(rows):,} of the {len(inside):,} clustered rows. Other "
