@@ -101,10 +101,6 @@ class TestBlocksThatAreRefused:
             model.stability()
         with pytest.raises(ValueError, match="holds only a sample"):
             model.report(tmp_path / "r.html")
-        with pytest.raises(ValueError, match="takes no sample_weight"):
-            FusionClustering().fit(iter([X]), sample_weight=np.ones(200))
-        with pytest.raises(ValueError, match="no blocks"):
-            FusionClustering().fit(iter([]))
         with pytest.raises(ValueError, match="cannot go on from a fit with sample_weight"):
             FusionClustering().fit(X, sample_weight=np.arange(200) % 2 * 2).partial_fit(X)
 

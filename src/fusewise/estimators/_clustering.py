@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -210,8 +209,7 @@ class FusionClustering(ClusteringEstimator):
 
         Parameters
         ----------
-        X : the table; or an iterator over blocks of rows, which come once: each is given to ``partial_fit``. Then
-            `error`, `lower` and `upper` are iterators over the same blocks, or numbers for each column.
+        X : the table.
         y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
         sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
             does not count, but is labelled as by ``predict``. Weights that are not whole are rounded so that every
@@ -227,14 +225,10 @@ class FusionClustering(ClusteringEstimator):
         """
         self._check_parameters()
         half = {"error": error, "lower": lower, "upper": upper}
-        told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
-        kind = "a stream of blocks" if isinstance(X, Iterator) else "a Dask table" if is_dask(X) else None
-        if kind is not None and (told or self.semi_supervised):
-            what = "sample_weight, known labels, must_link, cannot_link or like"
-            raise InputError(f"{kind} takes no {what}: fit a table in memory")
-        if isinstance(X, Iterator):
-            return self._fit_stream(X, half)
         if is_dask(X):
+            if self.semi_supervised or any(each is not None for each in (sample_weight, must_link, cannot_link, like)):
+                what = "sample_weight, known labels, must_link, cannot_link or like"
+                raise InputError(f"a Dask table takes no {what}: fit a table in memory")
             table: Table = read_dask(self, X, half)
             return self._keep(table, cluster(table, **self._settings()))
         # to the paper's algorithm entries that are known in part are missing
@@ -322,22 +316,6 @@ class FusionClustering(ClusteringEstimator):
             raise
         self._keep(table, None)
         self._stream = summary
-        return self
-
-    def _fit_stream(self, blocks: Iterable[Any], half: dict[str, Any]) -> Self:
-        """Fit to blocks of rows that come once."""
-        for name in ("_result", "_stream"):
-            self.__dict__.pop(name, None)
-        given = {name: each for name, each in half.items() if each is not None}
-        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in given.items()}
-        for block in blocks:
-            own = {name: next(each, None) for name, each in beside.items()}
-            if any(each is None for each in own.values()):
-                raise InputError(f"{' and '.join(own)} of a stream must have as many blocks as it has")
-            self.partial_fit(block, **own)
-        if "_stream" not in vars(self):
-            raise InputError("the stream has no blocks of rows")
-        self._settle()
         return self
 
     def _so_far(self) -> StreamSummary | None:
