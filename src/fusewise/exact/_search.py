@@ -40,12 +40,23 @@ class Search:
         """How far the objective is above the bound, relative to the bound."""
         return relative_gap(self.objective(), self.bound())
 
-    def run(self) -> None:
-        """Reduce, then close; stops early when the time is up or the gap small enough."""
-        whole = self.pieces[0]
-        self._replace(whole, _components(whole))
-        self._reduce_all()
-        self._close_all()
+    def run(self) -> str:
+        """Reduce, then close, until the time is up, the gap small enough, or Ctrl-C; how it ended."""
+        interrupted = False
+        try:
+            whole = self.pieces[0]
+            self._replace(whole, _components(whole))
+            self._reduce_all()
+            self._close_all()
+        except KeyboardInterrupt:
+            interrupted = True
+        if self.bound() == self.objective():
+            return "optimal"
+        if interrupted:
+            return "interrupted"
+        if self.gap() <= self.target:
+            return "within gap"
+        return "too large" if self.too_large else "time limit"
 
     def _replace(self, piece: Piece, parts: list[Piece]) -> None:
         self.pieces = [p for p in self.pieces if p is not piece] + parts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -15,38 +14,6 @@ from fusewise.exact._search import Search, relative_gap
 from fusewise.kernels import Floats
 from fusewise.pairs import boxes, common_boxes, midpoints
 from fusewise.support import InputError, Number, check_values, counted
-
-
-class SolutionStatus(StrEnum):
-    """How `solve_l0` ended, with a sentence in ``message``; equal to its text (``status == "optimal"``)."""
-
-    OPTIMAL = "optimal"
-    WITHIN_GAP = "within gap"
-    TIME_LIMIT = "time limit"
-    TOO_LARGE = "too large"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def message(self) -> str:
-        """What happened, and what it means."""
-        found = "the best partition found so far, with a valid bound."
-        return {
-            SolutionStatus.OPTIMAL: "Proven optimal: no feasible partition separates fewer pairs.",
-            SolutionStatus.WITHIN_GAP: "Stopped because the gap is at most the one asked for.",
-            SolutionStatus.TIME_LIMIT: f"Stopped at the time limit: {found}",
-            SolutionStatus.TOO_LARGE: f"What the reductions leave has too many cliques to list: {found}",
-            SolutionStatus.INTERRUPTED: f"Interrupted: {found}",
-        }[self]
-
-
-class CertificateStatus(StrEnum):
-    """What `certify` found; equal to its text (``status == "optimal"``)."""
-
-    OPTIMAL = "optimal"
-    WITHIN_GAP = "within gap"
-    NOT_OPTIMAL = "not optimal"
-    UNKNOWN = "unknown"
-    INFEASIBLE = "infeasible"
 
 
 @dataclass(frozen=True)
@@ -61,8 +28,8 @@ class ExactSolution:
     objective, bound : ordered pairs with different centres; proven lower bound on that of every feasible partition.
     gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0.
-    status : a ``SolutionStatus``: "optimal", "within gap" (of the one asked for), "time limit", "too large" (for the
-        integer programme) or "interrupted"; ``status.message`` explains it.
+    status : "optimal" (no feasible partition separates fewer pairs), "within gap" (of the one asked for), "time limit",
+        "too large" (what the reductions leave has too many cliques to list) or "interrupted".
     seconds : time taken.
     n_edges : pairs of points that can share a centre.
     """
@@ -71,10 +38,14 @@ class ExactSolution:
     cluster_centers: Floats
     objective: int
     bound: int
-    gap: float
-    status: SolutionStatus
+    status: str
     seconds: float
     n_edges: int
+
+    @property
+    def gap(self) -> float:
+        """How far the objective is above the bound, relative to the bound."""
+        return relative_gap(self.objective, self.bound)
 
     @property
     def n_clusters(self) -> int:
@@ -134,7 +105,7 @@ def solve_l0(
     >>> from fusewise.exact import solve_l0
     >>> X = [[0.0, float("nan")], [0.1, 5.0], [3.0, 5.0], [3.1, float("nan")]]
     >>> solution = solve_l0(X, epsilon=0.2)
-    >>> solution.labels.tolist(), solution.objective, str(solution.status)
+    >>> solution.labels.tolist(), solution.objective, solution.status
     ([0, 0, 1, 1], 8, 'optimal')
     """
     check_values({"gap": gap}, {"gap": Number(low=0)})
@@ -143,33 +114,12 @@ def solve_l0(
     rows = observed_rows(data)
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
     search = Search(adjacent, clock, gap, verbose)
-    status = _run(search)
+    status = search.run()
     labels = np.full(len(data), -1, dtype=np.int64)
     labels[rows] = search.labels()
-    return ExactSolution(
-        labels, midpoints(*common_boxes(*limits, labels)), search.objective(), search.bound(), search.gap(), status,
-        clock.elapsed(), int(adjacent.sum()) // 2,
-    )  # fmt: skip
-
-
-def _run(search: Search) -> SolutionStatus:
-    """Run to the end or until Ctrl-C; how it ended."""
-    interrupted = False
-    try:
-        search.run()
-    except KeyboardInterrupt:
-        interrupted = True
-    if search.bound() == search.objective():
-        status = SolutionStatus.OPTIMAL
-    elif interrupted:
-        status = SolutionStatus.INTERRUPTED
-    elif search.gap() <= search.target:
-        status = SolutionStatus.WITHIN_GAP
-    else:
-        status = SolutionStatus.TOO_LARGE if search.too_large else SolutionStatus.TIME_LIMIT
-    if search.verbose:
-        print(f"exact: {status.message}")
-    return status
+    centers = midpoints(*common_boxes(*limits, labels))
+    n_edges = int(adjacent.sum()) // 2
+    return ExactSolution(labels, centers, search.objective(), search.bound(), status, clock.elapsed(), n_edges)
 
 
 _SHOWN = 1000
@@ -184,41 +134,51 @@ class Certificate:
     objective, bound : ordered pairs that the partition separates; proven lower bound on that of every feasible one.
     gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0; NaN when the partition is not feasible.
-    feasible : whether every group can share a centre within epsilon/2 of all its members.
+    feasible : whether every group can share a centre that is in the boxes of all its members.
     n_violations, violations : pairs in the same group that cannot share a centre; the first thousand of them, m x 2.
-    epsilon : width of the boxes; None if they are not all alike.
     exact : whether `bound` is the optimum itself.
-    status : a ``CertificateStatus``: "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not),
-        "unknown" (no bound above 0 was proven in the time given) or "infeasible".
+    status : "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not), "unknown" (no bound above
+        0 was proven in the time given) or "infeasible".
     """
 
     objective: int
     bound: int
-    gap: float
-    feasible: bool
     n_violations: int
     violations: Ints
-    epsilon: float | None
     exact: bool
-    status: CertificateStatus
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every group can share a centre."""
+        return not self.n_violations
+
+    @property
+    def gap(self) -> float:
+        """How far the objective is above the bound, relative to the bound; NaN if the partition is not feasible."""
+        return relative_gap(self.objective, self.bound) if self.feasible else math.nan
+
+    @property
+    def status(self) -> str:
+        """The result in a word."""
+        if not self.feasible:
+            return "infeasible"
+        if math.isfinite(self.gap):
+            return "within gap" if self.gap else "optimal"
+        return "not optimal" if self.exact else "unknown"
 
     def __str__(self) -> str:
         """The certificate in words."""
         separates = f"this partition separates {self.objective} ordered pairs"
-        if self.status == CertificateStatus.INFEASIBLE:
+        if self.status == "infeasible":
             first, second = self.violations[0]
-            width, apart = "", "without a common value in some feature"
-            if self.epsilon is not None:
-                width, apart = f" for epsilon = {self.epsilon:g}", "further apart than that in a feature both observe"
-            pairs = f"{counted(self.n_violations, 'pair')} of points in the same group"
-            are = "is" if self.n_violations == 1 else "are"
-            return f"Infeasible{width}: {pairs} {are} {apart}, for instance rows {first} and {second}."
-        if self.status == CertificateStatus.OPTIMAL:
+            pairs = f"{counted(self.n_violations, 'pair')} of points in the same group cannot share a centre"
+            return f"Infeasible: {pairs}, for instance rows {first} and {second}."
+        if self.status == "optimal":
             return f"Optimal: {separates}, and no feasible partition separates fewer."
-        if self.status == CertificateStatus.WITHIN_GAP:
+        if self.status == "within gap":
             known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
             return f"At most {_percent_up(self.gap)}% above the optimum: {separates}; {known} {self.bound}."
-        if self.status == CertificateStatus.NOT_OPTIMAL:
+        if self.status == "not optimal":
             return f"Not optimal: {separates}; the optimum is 0, so no percentage can be given."
         return f"Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
 
@@ -248,23 +208,14 @@ def certify(
     groups = _check_labels(labels, len(data))
     rows = np.flatnonzero(~np.isnan(data).all(axis=1))
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
-    width = None if epsilon is None or np.ndim(epsilon) else float(epsilon)
     same = groups[rows, None] == groups[None, rows]
     objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
     search = Search(adjacent, Clock.of(time_limit))
     with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
-        _run(search)
+        search.run()
     bound = search.bound()
-    exact = bound == search.objective()
-    if len(violations):
-        gap, status = math.nan, CertificateStatus.INFEASIBLE
-    else:
-        gap = relative_gap(objective, bound)
-        unbounded = CertificateStatus.NOT_OPTIMAL if exact else CertificateStatus.UNKNOWN
-        status = CertificateStatus.WITHIN_GAP if math.isfinite(gap) else unbounded
-        status = CertificateStatus.OPTIMAL if gap == 0 else status
     shown = rows[violations[:_SHOWN]]
-    return Certificate(objective, bound, gap, not len(violations), len(violations), shown, width, exact, status)
+    return Certificate(objective, bound, len(violations), shown, exact=bound == search.objective())
 
 
 def _percent_up(share: float) -> str:
