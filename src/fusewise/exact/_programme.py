@@ -5,8 +5,8 @@ One variable per clique:
     maximise sum_C v_C z_C   subject to   sum_{C containing i} z_C <= 1 for each vertex i,  z binary,
 
 with v_C the pairs of points clique C keeps. Let pi be the prices of the vertices in the relaxation. A clique of reduced
-value v_C - pi(C) <= -theta can only be in a partition that keeps at most (bound - theta) pairs, so it can be left out
-while looking for better ones than the best partition known.
+value v_C - pi(C) <= -theta can only be in a partition that keeps at most (bound - theta) pairs, so it is left out where
+that is no more than the best partition known keeps.
 """
 
 from __future__ import annotations
@@ -63,29 +63,24 @@ def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock, verbose: bool 
         return
     reduced, bound = relaxed
     piece.tighten(_whole(bound) + base)
-    theta = 2.0
-    while not piece.closed and not clock.expired():
-        needed = bound - (piece.lower - base) - 1 + 1e-4
-        cut = min(theta, needed)
-        left = np.flatnonzero(reduced >= -cut)
-        model = _model(len(weights), verbose)
-        _add(model, values[left], cliques[left])
-        kinds = np.ones(len(left), dtype=np.uint8)  # whole numbers
-        model.changeColsIntegrality(len(left), np.arange(len(left), dtype=np.int32), kinds)
-        _run(model, clock)
-        solution, inside = model.getSolution(), model.getInfo().mip_dual_bound
-        if solution.value_valid:
-            chosen = cliques[left[np.array(solution.col_value) > 0.5]]
-            labels = chosen.shape[0] + np.arange(len(weights))  # an uncovered vertex is alone
-            labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
-            labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-            if piece.graph.valid(labels):
-                piece.improve(labels)
-        if math.isfinite(inside):
-            piece.tighten(max(_whole(inside), _whole(bound - cut)) + base)
-        if cut == needed:
-            return
-        theta *= 2
+    if piece.closed or clock.expired():
+        return
+    left = np.flatnonzero(reduced >= piece.lower - base + 1 - 1e-4 - bound)
+    model = _model(len(weights), verbose)
+    _add(model, values[left], cliques[left])
+    kinds = np.ones(len(left), dtype=np.uint8)  # whole numbers
+    model.changeColsIntegrality(len(left), np.arange(len(left), dtype=np.int32), kinds)
+    _run(model, clock)
+    solution, inside = model.getSolution(), model.getInfo().mip_dual_bound
+    if solution.value_valid:
+        chosen = cliques[left[np.array(solution.col_value) > 0.5]]
+        labels = chosen.shape[0] + np.arange(len(weights))  # an uncovered vertex is alone
+        labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        if piece.graph.valid(labels):
+            piece.improve(labels)
+    if math.isfinite(inside):
+        piece.tighten(_whole(inside) + base)
 
 
 def _whole(bound: float) -> int:
