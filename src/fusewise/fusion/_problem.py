@@ -24,7 +24,7 @@ from fusewise.kernels import (
     torch_device,
     total,
 )
-from fusewise.observations import Entries, Observations, Quadratics
+from fusewise.observations import Entries, Quadratics
 from fusewise.pairs import CompletePairs, DeviceCompletePairs, NeighborPairs, Pairs, PairWeights, real_view
 from fusewise.support import InputError
 
@@ -53,11 +53,6 @@ class PooledEntries:
     def shape(self) -> tuple[int, int]:
         n, p = self.means.shape
         return n, p
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether every feature of every point is observed, so that A'A of a group is a multiple of the identity."""
-        return bool((self.counts == self.counts[:, :1]).all())
 
     @cached_property
     def target(self) -> Array:
@@ -109,7 +104,7 @@ class Problem:
     For a constraint f, lam only scales the objective. Arrays are NumPy arrays, or tensors on a device.
     """
 
-    observations: Observations
+    observations: Any  # PooledEntries or Quadratics; Entries under a constraint
     pairs: Pairs
     penalty: Penalty
     fidelity: Fidelity
@@ -195,7 +190,6 @@ def place(problem: Problem, device: str) -> Problem:
     if np.iscomplexobj(to_host(problem.observations.target[:0])):
         raise InputError(f"device={device!r} supports only real tables: use device='cpu' for complex ones")
     observations = problem.observations
-    assert isinstance(observations, PooledEntries | Quadratics)
     names = ("gram", "target", "energy") if isinstance(observations, Quadratics) else ("counts", "means", "low", "high")
     observations = replace(observations, **{name: _tensor(getattr(observations, name), there) for name in names})
     members = None if problem.members is None else _tensor(problem.members, there)

@@ -16,7 +16,7 @@ from fusewise.fusion._fidelity import Fidelity, as_fidelity
 from fusewise.fusion._penalties import Penalty, as_penalty
 from fusewise.fusion._problem import PooledEntries, Problem
 from fusewise.kernels import Array, Mask, Real, Values, available_memory, torch_device
-from fusewise.observations import Entries, Observations, Quadratics, as_entries, refuse_tiny, row_blocks, warn_of_blanks
+from fusewise.observations import Entries, Quadratics, as_entries, refuse_tiny, row_blocks, warn_of_blanks
 from fusewise.pairs import CompletePairs, NeighborPairs, Pairs, nearest_expected, partial_squared_distances
 from fusewise.subspace import Subspace, choose_rank, coordinates, fit_subspace, information, reconstruct
 from fusewise.support import Either, InputError, Maybe, Number, Word, check_values, in_words
@@ -107,7 +107,7 @@ def pose(
 
 def _through(
     subspace: Subspace | None, entries: Entries, n_neighbors: int | str | None, device: str
-) -> tuple[Observations, Pairs]:
+) -> tuple[Any, Pairs]:
     """The observations in the coordinates of a subspace, if there is one, and the pairs; on the device if asked to."""
     there = torch_device(device)
     if subspace is None:

@@ -34,7 +34,7 @@ from fusewise.observations._entries import (
     varying_columns,
     wide,
 )
-from fusewise.observations._quadratics import Observations, Quadratics
+from fusewise.observations._quadratics import Quadratics
 from fusewise.observations._streamed import (
     ArrayBlocks,
     ColumnMoments,
