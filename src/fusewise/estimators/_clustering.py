@@ -574,10 +574,11 @@ class FusionClustering(ClusteringEstimator):
 
     # How sure the result is
 
-    def stability(
-        self, n_draws: int = 20, *, X: Any = None, hidden: float | str = "auto", n_jobs: int | None = None
-    ) -> Stability:
+    def stability(self, n_draws: int = 20, *, X: Any = None, n_jobs: int | None = None) -> Stability:
         """Fit the model again to half of the rows, `n_draws` times, and compare the clusters.
+
+        Which entries are missing is partly chance, too: in each draw as many are hidden as are missing already, but at
+        most a tenth of those observed.
 
         The mean over the draws of ``max_B |A ∩ B| / |A ∪ B|`` is the stability of a cluster A, where B are clusters of
         the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``); the guide, "How sure", has
@@ -589,8 +590,6 @@ class FusionClustering(ClusteringEstimator):
         n_draws : number of draws. With 20, a share in ``rows`` has steps of about a tenth.
         X : the table that the model was fitted to. It is needed only if the model does not hold it: after loading
             a model of a table that is read from disk.
-        hidden : share of the observed entries to hide in each draw, because which entries are missing is partly chance.
-            "auto" is the share that is missing already, and at most 0.1. Every row keeps an entry.
         n_jobs : number of threads; None or -1 for as many as there are cores.
 
         Returns
@@ -603,7 +602,7 @@ class FusionClustering(ClusteringEstimator):
         table = self._fitted_table(X)
         seed = int(check_random_state(0 if self.random_state is None else self.random_state).randint(2**31))
         how = self._settings() | {"seed": seed}
-        self.stability_ = stability_of(self._found, table, n_draws, hidden, n_jobs, **how)
+        self.stability_ = stability_of(self._found, table, n_draws, n_jobs, **how)
         return self.stability_
 
     def alternatives(self, *, X: Any = None) -> Alternatives:

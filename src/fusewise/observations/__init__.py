@@ -31,6 +31,7 @@ from fusewise.observations._entries import (
     Table,
     each_block,
     row_blocks,
+    stored_where,
     varying_columns,
     wide,
 )
