@@ -22,9 +22,9 @@ class Search:
     A step replaces `pieces` by one assignment, so an interruption between two lines loses nothing.
     """
 
-    def __init__(self, adjacent: Mask, clock: Clock, gap: float = 0.0, verbose: int = 0) -> None:
+    def __init__(self, adjacent: Mask, clock: Clock, gap: float = 0.0) -> None:
         graph = WeightedGraph.of_points(adjacent)
-        self.n_points, self.clock, self.target, self.verbose = graph.size, clock, gap, verbose
+        self.n_points, self.clock, self.target = graph.size, clock, gap
         self.pieces = [Piece(graph, np.arange(graph.size, dtype=np.int64), graph.possible())]
         self.too_large = False  # whether a piece has too many cliques to list
 
@@ -60,12 +60,6 @@ class Search:
 
     def _replace(self, piece: Piece, parts: list[Piece]) -> None:
         self.pieces = [p for p in self.pieces if p is not piece] + parts
-        self._tell()
-
-    def _tell(self) -> None:
-        if self.verbose:
-            sizes = [p.graph.size for p in self._open()]
-            print(f"exact: {self.clock.elapsed():.2f} s, gap {self.gap():.4f}, open pieces of {sizes} vertices")
 
     def _open(self) -> list[Piece]:
         return sorted((p for p in self.pieces if not p.closed), key=lambda p: p.graph.size)
@@ -107,8 +101,7 @@ class Search:
             if cliques is None:
                 self.too_large = True
                 continue
-            solve_cliques(piece, cliques, self.clock, self.verbose > 1)
-            self._tell()
+            solve_cliques(piece, cliques, self.clock)
 
     def labels(self) -> Ints:
         """The incumbent, clusters numbered from the largest, ties by their first point."""

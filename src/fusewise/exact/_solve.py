@@ -70,7 +70,6 @@ def solve_l0(
     upper: Any = None,
     time_limit: float | None = None,
     gap: float = 0.0,
-    verbose: int = 0,
 ) -> ExactSolution:
     """minimise sum_i sum_j [u_i != u_j] subject to ||S_i (x_i - u_i)||_inf <= epsilon/2, to proven optimality.
 
@@ -88,7 +87,6 @@ def solve_l0(
         not observed; infinite or NaN where there is none.
     time_limit : seconds, after which the best partition found and its bound are returned; checked between steps.
     gap : stop as soon as the objective is proven to be at most this share above the optimum. 0: prove optimality.
-    verbose : 1 prints a line per step, 2 the log of HiGHS too.
 
     Returns
     -------
@@ -113,16 +111,13 @@ def solve_l0(
     limits = boxes(data, epsilon, lower, upper)
     rows = observed_rows(data)
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
-    search = Search(adjacent, clock, gap, verbose)
+    search = Search(adjacent, clock, gap)
     status = search.run()
     labels = np.full(len(data), -1, dtype=np.int64)
     labels[rows] = search.labels()
     centers = midpoints(*common_boxes(*limits, labels))
     n_edges = int(adjacent.sum()) // 2
     return ExactSolution(labels, centers, search.objective(), search.bound(), status, clock.elapsed(), n_edges)
-
-
-_SHOWN = 1000
 
 
 @dataclass(frozen=True)
@@ -135,50 +130,38 @@ class Certificate:
     gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0; NaN when the partition is not feasible.
     feasible : whether every group can share a centre that is in the boxes of all its members.
-    n_violations, violations : pairs in the same group that cannot share a centre; the first thousand of them, m x 2.
+    violations : m x 2, the pairs in the same group that cannot share a centre.
     exact : whether `bound` is the optimum itself.
-    status : "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not), "unknown" (no bound above
-        0 was proven in the time given) or "infeasible".
     """
 
     objective: int
     bound: int
-    n_violations: int
     violations: Ints
     exact: bool
 
     @property
     def feasible(self) -> bool:
         """Whether every group can share a centre."""
-        return not self.n_violations
+        return not len(self.violations)
 
     @property
     def gap(self) -> float:
         """How far the objective is above the bound, relative to the bound; NaN if the partition is not feasible."""
         return relative_gap(self.objective, self.bound) if self.feasible else math.nan
 
-    @property
-    def status(self) -> str:
-        """The result in a word."""
-        if not self.feasible:
-            return "infeasible"
-        if math.isfinite(self.gap):
-            return "within gap" if self.gap else "optimal"
-        return "not optimal" if self.exact else "unknown"
-
     def __str__(self) -> str:
         """The certificate in words."""
         separates = f"this partition separates {self.objective} ordered pairs"
-        if self.status == "infeasible":
+        if not self.feasible:
             first, second = self.violations[0]
-            pairs = f"{counted(self.n_violations, 'pair')} of points in the same group cannot share a centre"
+            pairs = f"{counted(len(self.violations), 'pair')} of points in the same group cannot share a centre"
             return f"Infeasible: {pairs}, for instance rows {first} and {second}."
-        if self.status == "optimal":
+        if self.gap == 0:
             return f"Optimal: {separates}, and no feasible partition separates fewer."
-        if self.status == "within gap":
+        if math.isfinite(self.gap):
             known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
             return f"At most {_percent_up(self.gap)}% above the optimum: {separates}; {known} {self.bound}."
-        if self.status == "not optimal":
+        if self.exact:
             return f"Not optimal: {separates}; the optimum is 0, so no percentage can be given."
         return f"Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
 
@@ -214,8 +197,7 @@ def certify(
     with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
         search.run()
     bound = search.bound()
-    shown = rows[violations[:_SHOWN]]
-    return Certificate(objective, bound, len(violations), shown, exact=bound == search.objective())
+    return Certificate(objective, bound, rows[violations], exact=bound == search.objective())
 
 
 def _percent_up(share: float) -> str:
