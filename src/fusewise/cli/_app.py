@@ -303,7 +303,7 @@ def reproduce(
 ) -> None:
     """Reproduce the figures of the paper, and compare its claims with the results.
 
-    Writes a self-contained index.html, the figures and numbers.json. Finished trials are kept in DIR/trials: after an
+    Writes a self-contained index.html and the figures. Finished trials are kept in DIR/trials: after an
     interruption, the same command resumes from there.
     """
     from fusewise.cli._output import Terminal, headed
