@@ -11,6 +11,7 @@ from fusewise.fusion._fuse import (
     lam_schedule,
     lam_without_effect,
     longest_plateau,
+    solutions,
 )
 from fusewise.fusion._loop import Status
 from fusewise.fusion._penalties import (
