@@ -276,10 +276,9 @@ def _result(geometry: ClusterGeometry, found: Promise) -> Result:
         "observed": found.p0,
         "target": found.target,
         "required_observed": found.required,
-        "paper_probability": found.paper_probability,
         "reason": found.reason,
         "sizes": list(geometry.sizes),
-        "numbers": found.numbers,
+        "numbers": {name: getattr(geometry, name) for name in ("epsilon", "delta", "kappa", "mu0", "separating")},
         "curve": [{"observed": fraction, "probability": chance} for fraction, chance in curve],
         "sentences": said,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from fusewise.support import InputError, counted
 from fusewise.theory import _checks as check
 from fusewise.theory._bounds import beta0
 from fusewise.theory._compositions import eta0
-from fusewise.theory._failure import blind_failure, sharp_failure
+from fusewise.theory._failure import sharp_failure
 from fusewise.theory._geometry import ClusterGeometry
 
 Bound = Literal["sharp", "paper"]
@@ -103,21 +103,24 @@ class Promise:
 
     Attributes
     ----------
+    geometry : how wide clusters are, how far apart, in how many features.
     p0, probability : sampling, and the probability of success there.
-    paper_probability : that of the paper's formula; nan where the paper's theorem does not apply.
     required, target : the sampling that makes the probability `target`; nan where none does.
     reason : why nothing can be guaranteed; empty where something can.
-    numbers, sentences : the geometry in numbers; all of it in words.
+    sentences : all of it in words.
     """
 
+    geometry: ClusterGeometry
     p0: float
     probability: float
-    paper_probability: float
     required: float
     target: float
     reason: str
-    numbers: dict[str, float] = field(default_factory=dict)
-    sentences: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The guarantee in words."""
+        return tuple(_say(self.geometry, self))
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -129,18 +132,8 @@ def promise(geometry: ClusterGeometry, p0: float | None = None, target: float = 
     `geometry` and `p0` as in `success_probability`.
     """
     p0 = float(check.real("p0", geometry.observed if p0 is None else p0, 0, 1))
-    probability = float(success_probability(geometry, p0))
-    paper = float("nan")
-    if geometry.equal_sizes and geometry.kappa < 1:
-        paper = float(success_probability(geometry, p0, bound="paper"))
-    required = required_sampling(geometry, target)
-    reason = _why_no_guarantee(geometry)
-    names = ("epsilon", "delta", "kappa", "mu0", "separating", "n_features", "n_clusters")
-    numbers = {name: float(getattr(geometry, name)) for name in names}
-    several = geometry.n_clusters > 1
-    numbers["blind"] = float(blind_failure(p0, geometry.separating, geometry.n_points)) if several else 0.0
-    result = Promise(p0, probability, paper, required, target, reason, numbers)
-    return replace(result, sentences=tuple(_say(geometry, result)))
+    probability, required = float(success_probability(geometry, p0)), required_sampling(geometry, target)
+    return Promise(geometry, p0, probability, required, target, _why_no_guarantee(geometry))
 
 
 def _percent(value: float) -> str:
@@ -181,7 +174,7 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     if result.reason:
         reason = result.reason[0].upper() + result.reason[1:] + "."
         return [*lines, reason, "Clustering may still work, but it is not guaranteed."]
-    return [*lines, _say_now(result), _say_required(result), *_say_paper(result)]
+    return [*lines, _say_now(result), _say_required(result)]
 
 
 def _say_now(result: Promise) -> str:
@@ -200,14 +193,3 @@ def _say_required(result: Promise) -> str:
         return f"No amount of sampling raises the recovery guarantee to {_percent(result.target)}."
     needed = 100 * np.ceil(result.required * 1000) / 1000
     return f"A recovery guarantee of {100 * result.target:.4g}% needs {needed:.1f}% of the entries observed."
-
-
-def _say_paper(result: Promise) -> list[str]:
-    if np.isnan(result.paper_probability) or result.p0 == 1:
-        return []
-    if result.paper_probability == 0:
-        return ["The paper's own formula gives no guarantee here."]
-    return [
-        f"The paper's formula says {_percent(result.paper_probability)}, but it treats pairs that share a point as "
-        "independent, which they are not: rely on the figure above."
-    ]
