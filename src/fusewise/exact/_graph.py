@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 # ulps of each of the two forgive that and nothing a user could mean.
 _ULPS = 2.0 * float(np.finfo(np.float64).eps)
 
-#: Random greedy partitions that `search` climbs from, and the most rounds it takes.
+#: Random greedy partitions that `local_search` climbs from, and the most rounds it takes.
 STARTS, ROUNDS = 4, 500
 
 
@@ -223,7 +223,7 @@ def climb(graph: WeightedGraph, labels: Ints) -> Ints:
             blocked = np.vstack([blocked, np.zeros((1, graph.size), dtype=np.int32)])
 
 
-def search(graph: WeightedGraph, labels: Ints, clock: Clock) -> Ints:
+def local_search(graph: WeightedGraph, labels: Ints, clock: Clock) -> Ints:
     """Iterated local search from `labels` and from greedy partitions: one or two ejections, climb, keep if no worse."""
     rng = np.random.default_rng(0)
     starts = [labels, *(greedy_cliques(graph, rng) for _ in range(STARTS))]

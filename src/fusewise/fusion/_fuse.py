@@ -17,8 +17,7 @@ from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._loop import Status, descend, lower_majoriser
 from fusewise.fusion._merging import MergedProblem, agreed, joined
 from fusewise.fusion._penalties import Penalty, as_penalty
-from fusewise.fusion._problem import Problem
-from fusewise.fusion._setup import PosedProblem, check_lam, default_overlap, nearest_distances, pose
+from fusewise.fusion._problem import PosedProblem, Problem, default_overlap, nearest_distances, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
 from fusewise.kernels import Array, Index, Labels, Values, beside
 from fusewise.observations import Entries, group_means, number_by_size
@@ -346,7 +345,7 @@ def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Pen
     if lam_list.ndim != 1 or not len(lam_list):
         raise InputError(f"lams must be a number or a non-empty sequence of numbers, got {lams!r}")
     for lam in lam_list:
-        check_lam(float(lam))
+        check_values({"lam": float(lam)}, {"lam": Number(low=0)})
     if sigmas is None:
         return [(float(lam), penalty) for lam in lam_list]
     if "sigma" not in penalty.get_params():
