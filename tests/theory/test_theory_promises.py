@@ -14,27 +14,23 @@ def plan(**changes):
 
 def test_probability_is_one_minus_the_bounds():
     g, p0 = plan(), np.array([0.1, 0.3, 0.5, 0.9])
-    paper = 1 - theory.eta0(theory.beta0(p0, 50, 0.4, 2.0), 200, 3)
-    assert theory.success_probability(g, p0, bound="paper") == pytest.approx(np.clip(paper, 0, 1), abs=1e-12)
     ours = 1 - theory.sharp_failure(p0, g.separating, g.sizes)
     assert theory.success_probability(g, p0) == pytest.approx(ours, abs=1e-12)
     assert isinstance(float(theory.success_probability(g, 0.5)), float)
     assert theory.success_probability(plan(observed=0.5)) == theory.success_probability(g, 0.5)
 
 
-@pytest.mark.parametrize("bound", ["sharp", "paper"])
-def test_required_sampling_inverts(bound):
+def test_required_sampling_inverts():
     for target in (0.5, 0.95, 0.999):
-        p0 = theory.required_sampling(plan(), target, bound=bound)
-        assert theory.success_probability(plan(), p0, bound=bound) >= target
-        assert theory.success_probability(plan(), p0 - 1e-6, bound=bound) < target
+        p0 = theory.required_sampling(plan(), target)
+        assert theory.success_probability(plan(), p0) >= target
+        assert theory.success_probability(plan(), p0 - 1e-6) < target
 
 
 def test_complete_data_is_certain_below_one_and_silent_above():
-    for bound in ("sharp", "paper"):
-        assert theory.success_probability(plan(kappa=0.999), 1.0, bound=bound) == 1
-        assert theory.success_probability(plan(kappa=1.0), [0.5, 1.0], bound=bound).tolist() == [0, 0]
-        assert np.isnan(theory.required_sampling(plan(kappa=1.05), bound=bound))
+    assert theory.success_probability(plan(kappa=0.999), 1.0) == 1
+    assert theory.success_probability(plan(kappa=1.0), [0.5, 1.0]).tolist() == [0, 0]
+    assert np.isnan(theory.required_sampling(plan(kappa=1.05)))
     assert "kappa = 1.05 is not below 1" in theory.promise(plan(kappa=1.05)).reason
     assert theory.promise(plan()).reason == ""
 
@@ -48,15 +44,11 @@ def test_counting_features_promises_where_kappa_cannot():
     g = ClusterGeometry.from_data(X, labels)
     assert g.kappa > 1
     assert g.separating >= 12
-    assert theory.success_probability(g, 0.9, bound="paper") == 0
     assert theory.success_probability(g, 0.9) > 0.99
 
 
-def test_unequal_sizes_are_served_by_ours_and_refused_by_the_paper():
-    g = plan(size=[50, 20, 5])
-    assert theory.success_probability(g, 0.7) > 0.99
-    with pytest.raises(ValueError, match="equal size"):
-        theory.success_probability(g, 0.7, bound="paper")
+def test_sizes_need_not_be_equal():
+    assert theory.success_probability(plan(size=[50, 20, 5]), 0.7) > 0.99
 
 
 def test_bad_arguments_are_named():
@@ -64,8 +56,6 @@ def test_bad_arguments_are_named():
         theory.success_probability(plan(), 2)
     with pytest.raises(ValueError, match=r"target = 1\.5 is out of range"):
         theory.required_sampling(plan(), 1.5)
-    with pytest.raises(ValueError, match="'sharp' or 'paper'"):
-        theory.success_probability(plan(), 0.5, bound="best")
 
 
 def test_sentences_carry_their_numbers():

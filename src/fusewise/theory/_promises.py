@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fusewise.kernels import Floats
-from fusewise.support import InputError, counted
+from fusewise.support import counted
 from fusewise.theory import _checks as check
-from fusewise.theory._bounds import beta0
-from fusewise.theory._compositions import eta0
 from fusewise.theory._failure import sharp_failure
 from fusewise.theory._geometry import ClusterGeometry
 
-Bound = Literal["sharp", "paper"]
 
-
-def _log_paper_failure(geometry: ClusterGeometry, p0: Floats) -> Floats:
-    """log eta0 where kappa < 1; nothing fails on complete data."""
-    if not geometry.equal_sizes:
-        raise InputError(
-            f"the paper's theorem needs clusters of equal size, and these have sizes {geometry.sizes}: "
-            "use bound='sharp', which does not"
-        )
-    P, M, K = geometry.n_features, geometry.sizes[0], geometry.n_clusters
-    failure = np.full(p0.shape, np.inf)
-    if K == 1:
-        return np.full(p0.shape, -np.inf)
-    if geometry.kappa < 1:
-        if M >= 2:
-            pair = beta0(p0, P, geometry.kappa, geometry.mu0, log=True)
-            failure = eta0(pair, M, K, log=True)
-        failure[p0 == 1] = -np.inf
-    return failure
-
-
-def success_probability(geometry: ClusterGeometry, p0: ArrayLike | None = None, *, bound: Bound = "sharp") -> Floats:
-    """1 - failure, at least 0: with this probability the l0 problem returns exactly the true clusters.
+def success_probability(geometry: ClusterGeometry, p0: ArrayLike | None = None) -> Floats:
+    """1 - `sharp_failure`: with this probability, at least, the l0 problem returns exactly the true clusters.
 
     Parameters
     ----------
     geometry : how wide clusters are, how far apart, in how many features.
     p0 : probability that an entry is observed; by default the fraction ``geometry.observed``.
-    bound : "sharp": ours, valid without assuming that edges are independent, for clusters of any sizes.
-        "paper": 1 - eta0 as printed; needs equal sizes (otherwise ValueError) and rests on that assumption.
 
     Returns
     -------
@@ -54,26 +28,20 @@ def success_probability(geometry: ClusterGeometry, p0: ArrayLike | None = None, 
         Shaped like ``p0``; 0.0 means that no guarantee is given, not that clustering will fail.
     """
     given = check.real("p0", geometry.observed if p0 is None else p0, 0, 1)
-    array = np.atleast_1d(given)
-    if bound == "paper":
-        failure = _log_paper_failure(geometry, array)
-    elif bound == "sharp":
-        failure = sharp_failure(array, geometry.separating, geometry.sizes, log=True)
-    else:
-        raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
-    return check.unwrap((-np.expm1(np.minimum(failure, 0.0)) + 0.0).reshape(given.shape))
+    failure = sharp_failure(given, geometry.separating, geometry.sizes, log=True)
+    return check.unwrap(-np.expm1(np.minimum(failure, 0.0)) + 0.0)
 
 
-def required_sampling(geometry: ClusterGeometry, target: float = 0.95, *, bound: Bound = "sharp") -> float:
+def required_sampling(geometry: ClusterGeometry, target: float = 0.95) -> float:
     """Least p0 with success_probability >= target, to 1e-9; nan when no p0 suffices.
 
-    `promise` says why it is nan. Every bound falls as p0 grows, so bisection is safe. `geometry` and `bound` as in
+    `promise` says why it is nan. The bound falls as p0 grows, so bisection is safe. `geometry` as in
     `success_probability`.
     """
     check.real("target", target, 0, 1)
 
     def enough(p0: float) -> bool:
-        return bool(success_probability(geometry, p0, bound=bound) >= target)
+        return bool(success_probability(geometry, p0) >= target)
 
     if not enough(1.0):
         return float("nan")
