@@ -57,12 +57,12 @@ def _why_no_guarantee(geometry: ClusterGeometry) -> str:
     if success_probability(geometry, 1.0) > 0:
         return ""
     if geometry.delta == 0:
-        return "no guarantee: two points of different clusters coincide (delta = 0)"
+        return "No guarantee: two points of different clusters coincide (delta = 0)"
     so = "clusters are as wide as they are far apart, and some points of different clusters"
     if geometry.measured_separating is None:
         so = "points of different clusters may"
     width = "the width epsilon of a cluster in every feature"
-    return f"no guarantee: kappa = {geometry.kappa:.3g} is not below 1: {so} differ by no more than {width}"
+    return f"No guarantee: kappa = {geometry.kappa:.3g} is not below 1: {so} differ by no more than {width}"
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,10 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     if geometry.measured_separating is not None and geometry.observed < 1:
         lines.append("The table has missing values, so these numbers, and what follows from them, are estimates.")
     if result.reason:
-        reason = result.reason[0].upper() + result.reason[1:] + "."
-        return [*lines, reason, "Clustering may still work, but it is not guaranteed."]
-    return [*lines, _say_now(result), _say_required(result)]
+        return [*lines, f"{result.reason}.", "Clustering may still work, but it is not guaranteed."]
+    needed = 100 * np.ceil(result.required * 1000) / 1000
+    wanted = f"A recovery guarantee of {100 * result.target:.4g}% needs {needed:.1f}% of the entries observed."
+    return [*lines, _say_now(result), wanted]
 
 
 def _say_now(result: Promise) -> str:
@@ -154,10 +155,3 @@ def _say_now(result: Promise) -> str:
         "If entries are missing at random, the l0 problem returns exactly these clusters with probability "
         f"at least {_percent(result.probability)} (chance of failure at most {_round_up(1 - result.probability)})."
     )
-
-
-def _say_required(result: Promise) -> str:
-    if np.isnan(result.required):
-        return f"No amount of sampling raises the recovery guarantee to {_percent(result.target)}."
-    needed = 100 * np.ceil(result.required * 1000) / 1000
-    return f"A recovery guarantee of {100 * result.target:.4g}% needs {needed:.1f}% of the entries observed."
