@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -153,19 +153,15 @@ def _weight(weight: Any, name: str) -> float:
     return number
 
 
-@dataclass(frozen=True, eq=False)
-class BlockReader:
-    """What makes entries of a block of Dask: the encoding of its columns, and what is known of its entries."""
-
-    encoder: FrameEncoder | None
-    two_valued: Mask | None = None  # the columns of the fit that take neither errors nor bounds
-
-    def __call__(self, block: Any, half: dict[str, Any]) -> Entries:
-        numbers = block if self.encoder is None else self.encoder.encode(block)
-        rows = with_half_known(as_entries(numbers, min_rows=0), half, block, self.encoder).dense()
-        if self.two_valued is not None:
-            refuse_inexact(rows, self.two_valued)
-        return rows
+def _entries_of(
+    block: Any, half: dict[str, Any], *, encoder: FrameEncoder | None, two_valued: Mask | None = None
+) -> Entries:
+    """Entries of a block of Dask; `two_valued` columns of the fit take neither errors nor bounds."""
+    numbers = block if encoder is None else encoder.encode(block)
+    rows = with_half_known(as_entries(numbers, min_rows=0), half, block, encoder).dense()
+    if two_valued is not None:
+        refuse_inexact(rows, two_valued)
+    return rows
 
 
 def refuse_inexact(rows: Entries, two_valued: Mask, names: Sequence[str] | None = None) -> None:
@@ -191,7 +187,7 @@ def read_dask(model: Any, X: Any, half: dict[str, Any]) -> DaskTable:
             model.encoder_ = encoder
     validate_data(model, source.header, skip_check_array=True, reset=True)
     names = tuple(map(str, source.header.columns)) if source.is_frame and model.encoder_ is None else None
-    return DaskTable.of(replace(source, read=BlockReader(model.encoder_)), names)
+    return DaskTable.of(replace(source, read=partial(_entries_of, encoder=model.encoder_)), names)
 
 
 def source_of(model: Any, X: Any, half: dict[str, Any]) -> DaskBlocks:
@@ -199,7 +195,8 @@ def source_of(model: Any, X: Any, half: dict[str, Any]) -> DaskBlocks:
     check_is_fitted(model)
     source = DaskBlocks.of(X, half)
     validate_data(model, source.header, skip_check_array=True, reset=False)
-    return replace(source, read=BlockReader(model.encoder_, model._found.choice.two_valued))
+    two_valued = model._found.choice.two_valued
+    return replace(source, read=partial(_entries_of, encoder=model.encoder_, two_valued=two_valued))
 
 
 def lazy_rows(what: str, source: DaskBlocks, labeller: Labeller, dtype: Any) -> Any:

@@ -32,10 +32,10 @@ def whole(name: str, value: ArrayLike, low: int) -> Floats:
     return array
 
 
-def countable(name: str, n_points: float) -> None:
+def countable(name: str, n_points: float, most: float = MOST_POINTS) -> None:
     """Raise ValueError for more points than the sums over groups are computed for: they take their memory and time."""
-    if n_points > MOST_POINTS:
-        raise InputError(f"{name} = {n_points:g} points are too many: the bound is computed for up to {MOST_POINTS:g}")
+    if n_points > most:
+        raise InputError(f"{name} = {n_points:g} points are too many: the bound is computed for up to {most:g}")
 
 
 def unwrap(array: ArrayLike) -> Floats:

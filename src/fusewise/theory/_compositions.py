@@ -4,13 +4,10 @@ With W_k(s) the sum of prod_j C(M, r_j) beta^((s^2 - sum r_j^2)/2) over r_1 + ..
 
     W_{k+1}(s) = sum_a W_k(a) C(M, s - a) beta^(a (s - a)).
 
-For large M and K > 2 the compositions are counted by their largest part instead: an upper bound that is close where
-beta is small, as one part then holds nearly all M points.
+For two clusters the sum has M - 1 terms.
 """
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,20 +16,15 @@ from scipy.special import logsumexp
 from fusewise.kernels import Floats
 from fusewise.theory import _checks as check
 
-#: Points of each of more than two clusters up to which the sum is computed: a few milliseconds for each cluster.
-EXACT_UP_TO = 256
+#: Points of each of more than two clusters up to which the sum is computed, in a table of M x M numbers.
+MOST_OF_MANY = 2000
 
 
-@lru_cache(maxsize=64)
-def log_binomials(n: int, count: int) -> Floats:
-    """Return log C(n, s) for s = 0 ... count - 1; running sums are exact where gammaln differences cancel."""
-    s = np.arange(1, min(count - 1, n // 2) + 1)
+def log_binomials(n: int) -> Floats:
+    """log C(n, s) for s = 0 ... n; running sums are exact where differences of gammaln cancel."""
+    s = np.arange(1, n // 2 + 1)
     head = np.concatenate([[0.0], np.cumsum(np.log((n - s + 1) / s))])
-    rest = np.arange(len(head), count)
-    tail = head[n - rest] if len(rest) else np.empty(0)
-    values = np.concatenate([head, tail])
-    values.flags.writeable = False
-    return values
+    return np.concatenate([head, head[: n + 1 - len(head)][::-1]])
 
 
 def _log_mixed(M: int, K: int, loss: float) -> float:
@@ -40,7 +32,7 @@ def _log_mixed(M: int, K: int, loss: float) -> float:
 
     Those with one such part are k C(M, s), so that no pure term is ever subtracted.
     """
-    single, a = log_binomials(M, M + 1), np.arange(M + 1)
+    single, a = log_binomials(M), np.arange(M + 1)
     rest = a[:, None] - a  # s - a, the next part
     step = np.where(rest > 0, single[rest], -np.inf) - loss * a * rest
     mixed = np.full(M + 1, -np.inf)
@@ -53,29 +45,14 @@ def _log_mixed(M: int, K: int, loss: float) -> float:
 def _two_clusters(M: int, loss: float) -> float:
     """log sum_i beta^(i (M-i)) C(M, i)^2: the paper's explicit sum."""
     i = np.arange(1, M)
-    return float(logsumexp(2 * log_binomials(M, M + 1)[1:M] - loss * i * (M - i)))
-
-
-def _log_upper_bound(M: int, K: int, loss: float) -> float:
-    """log of an upper bound of eta0, from the compositions whose largest part is M - s, s = 1 ... M - ceil(M/K).
-
-    There are at most K C(M, M - s) C((K-1)M, s) of them (Vandermonde), each with at least max((M - s) s, M s / 2)
-    inter-cluster edges, because sum m_j^2 <= (M - s) M.
-    """
-    last = M - -(-M // K)
-    s = np.arange(1, last + 1, dtype=np.float64)
-    count = np.log(K) + log_binomials(M, last + 1)[1:] + log_binomials((K - 1) * M, last + 1)[1:]
-    return float(logsumexp(count - loss * np.maximum((M - s) * s, M * s / 2)))
+    return float(logsumexp(2 * log_binomials(M)[1:M] - loss * i * (M - i)))
 
 
 def _log_eta0_scalar(log_beta: float, M: float, K: float) -> float:
-    check.countable("M K", float(M) * float(K))
-    size, parts, loss = int(M), int(K), -float(log_beta)
-    if parts == 1 or np.isinf(loss):
+    if K == 1 or np.isinf(log_beta):
         return -np.inf
-    if parts == 2:
-        return _two_clusters(size, loss)
-    return (_log_mixed if size <= EXACT_UP_TO else _log_upper_bound)(size, parts, loss)
+    check.countable("M", M, check.MOST_POINTS if K == 2 else MOST_OF_MANY)
+    return _two_clusters(int(M), -log_beta) if K == 2 else _log_mixed(int(M), int(K), -log_beta)
 
 
 def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike, *, log: bool = False) -> Floats:
@@ -98,7 +75,7 @@ def eta0(beta0: ArrayLike, M: ArrayLike, K: ArrayLike, *, log: bool = False) -> 
 
     Notes
     -----
-    Exact to rounding for K = 2 and for M <= 256; otherwise an upper bound of the sum, close to it where eta0 is small.
+    It is computed for up to ten million points per cluster where K = 2, otherwise for up to 2000.
 
     **As a probability of failure it rests on an independence that does not hold**: edges that share a point are
     positively correlated. See the theory page, and `sharp_failure` for a bound that is valid.
