@@ -63,9 +63,8 @@ def test_solve_has_no_gradient(pooled, centers):
 class TestConfine:
     """Centres are clipped to the range of each column (real and imaginary parts apart)."""
 
-    def test_clipped_entry_by_entry(self, entries, centers):
-        found = entries.confine(3 * centers)
-        np.testing.assert_array_equal(PooledEntries.of(entries).confine(3 * centers), found)
+    def test_clipped_entry_by_entry(self, entries, pooled, centers):
+        found = pooled.confine(3 * centers)
         assert found.dtype == centers.dtype
         for p in range(4):
             column = entries.values[entries.mask[:, p], p]
@@ -73,17 +72,16 @@ class TestConfine:
                 expected = np.clip(part(3 * centers[:, p]), part(column).min(), part(column).max())
                 np.testing.assert_array_equal(part(found[:, p]), expected)
 
-    def test_a_column_nobody_saw_is_put_to_zero(self, entries, centers):
-        np.testing.assert_array_equal(entries.confine(centers)[:, 4], 0)
+    def test_a_column_nobody_saw_is_put_to_zero(self, pooled, centers):
+        np.testing.assert_array_equal(pooled.confine(centers)[:, 4], 0)
 
     @pytest.mark.parametrize("seed", range(5))
-    def test_never_further_from_the_data_nor_from_each_other(self, entries, seed):
+    def test_never_further_from_the_data_nor_from_each_other(self, entries, pooled, seed):
         # Hence no objective of the kind sum_i f(|u_i - x_i|) + lam sum_ij phi(|u_i - u_j|) rises.
         rng = np.random.default_rng(seed)
         centers = (2 * rng.normal(size=(N, P)) + 2j * rng.normal(size=(N, P))).astype(entries.values.dtype)
-        confined = entries.confine(centers)
+        confined = pooled.confine(centers.copy())
         assert np.all(np.abs(entries.residual(confined)) <= np.abs(entries.residual(centers)) + 1e-15)
         between = np.linalg.norm(centers[:, None] - centers, axis=2)
         assert np.all(np.linalg.norm(confined[:, None] - confined, axis=2) <= between + 1e-15)
-        pooled = PooledEntries.of(entries)
         assert pooled.misfit(confined) < pooled.misfit(centers)

@@ -155,6 +155,8 @@ def test_bounds_for_a_billion_points_are_refused():
         theory.sharp_failure(0.5, 20, (10**9, 10**9), log=True)
     with pytest.raises(ValueError, match="too many"):
         theory.eta0(-30.0, 10**9, 2, log=True)
+    with pytest.raises(ValueError, match="M = 5000 points are too many"):
+        theory.eta0(-30.0, 5000, 3, log=True)
 
 
 def test_no_clusters_have_no_failure():

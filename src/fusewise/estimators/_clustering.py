@@ -406,7 +406,7 @@ class FusionClustering(ClusteringEstimator):
     @property
     def cluster_centers_(self) -> Values:
         """Centres of the clusters, K x P."""
-        return self._found.centers.astype(self.observations_.dtype)
+        return self._found.choice.centers.astype(self.observations_.dtype)
 
     @property
     def path_(self) -> Choice:

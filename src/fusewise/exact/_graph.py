@@ -15,7 +15,6 @@ from scipy.sparse.csgraph import connected_components
 from fusewise.kernels import Floats, Mask
 from fusewise.observations import as_entries, is_complex, warn_of_blanks
 from fusewise.pairs import boxes
-from fusewise.support import Maybe, Number, check_values
 
 Ints = NDArray[np.int64]
 
@@ -64,11 +63,6 @@ class Clock:
 
     limit: float = math.inf
     start: float = field(default_factory=time.perf_counter)
-
-    @classmethod
-    def of(cls, time_limit: float | None) -> Clock:
-        check_values({"time_limit": time_limit}, {"time_limit": Maybe(Number(low=0, finite=False))})
-        return cls(math.inf if time_limit is None else float(time_limit))
 
     def elapsed(self) -> float:
         return time.perf_counter() - self.start

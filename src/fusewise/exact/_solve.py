@@ -31,6 +31,8 @@ from fusewise.support import InputError, Number, check_values, counted
 #: Most cliques that the integer programme lists.
 _CLIQUE_LIMIT = 1_000_000
 
+LIMIT = Number(low=0, finite=False)
+
 
 class Search:
     """The pieces of one problem. At every moment they hold a valid partition of all points and a valid bound.
@@ -243,8 +245,9 @@ def solve_l0(
     >>> solution.labels.tolist(), solution.objective, solution.status
     ([0, 0, 1, 1], 8, 'optimal')
     """
-    check_values({"gap": gap}, {"gap": Number(low=0)})
-    data, clock = check_data(X, mask), Clock.of(time_limit)
+    clock = Clock(math.inf if time_limit is None else time_limit)
+    check_values({"gap": gap, "time_limit": clock.limit}, {"gap": Number(low=0), "time_limit": LIMIT})
+    data = check_data(X, mask)
     limits = boxes(data, epsilon, lower, upper)
     rows = observed_rows(data)
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
@@ -324,13 +327,14 @@ def certify(
     time_limit : seconds for the exact solver. When they are up, the bound reached so far is used; where HiGHS is needed
         but missing, that of the reductions.
     """
+    check_values({"time_limit": time_limit}, {"time_limit": LIMIT})
     data = check_data(X, mask)
     groups = _check_labels(labels, len(data))
     rows = np.flatnonzero(~np.isnan(data).all(axis=1))
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
     same = groups[rows, None] == groups[None, rows]
     objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
-    search = Search(adjacent, Clock.of(time_limit))
+    search = Search(adjacent, Clock(time_limit))
     with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
         search.run()
     bound = search.bound()

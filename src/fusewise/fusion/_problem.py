@@ -112,7 +112,11 @@ class PooledEntries:
         return anchors + self.counts / (weight + (weight <= 0)) * (self.means - anchors)
 
     def confine(self, centers: Array) -> Array:
-        """Clip the centres to the range of the entries of each column, in place if they are real; see ``Entries``."""
+        """Clip the centres to the range of the entries of each column, in place if they are real.
+
+        The range is convex and contains every observation, so clipping moves no centre away from its data and no two
+        centres apart: the objective cannot rise. It stops entries that no observation determines from drifting.
+        """
         if not isinstance(centers, np.ndarray):
             return library(centers).clip(centers, self.low, self.high)
         if self.means.dtype.kind == "f":
@@ -165,7 +169,11 @@ class Problem:
 
     def confined(self, centers: Array) -> Array:
         """Centres moved to where a minimum lies: into the range of the entries, unless bounds lead out of it."""
-        return self.projected(centers if self.fidelity.bounded else self.observations.confine(centers))
+        observations = self.observations
+        if not self.fidelity.bounded and not isinstance(observations, Quadratics):
+            pooled = PooledEntries.of(observations) if isinstance(observations, Entries) else observations
+            centers = pooled.confine(centers)
+        return self.projected(centers)
 
     def pull(self, degree: Array) -> Array:
         """2 lam d_i: the pull of its pairs on a point, relative to that of its data."""

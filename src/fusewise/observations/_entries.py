@@ -299,16 +299,6 @@ class Entries(Table, Record):
         low, high = self._range
         return ~np.asarray((low < high).reshape(self.shape[1], -1).any(axis=1))
 
-    def confine(self, centers: Values) -> Values:
-        """Clip the centres to the range of the observed entries of each column.
-
-        The range is convex and contains every observation, so clipping moves no centre away from its data and no two
-        centres apart: the objective cannot rise. It stops entries that no observation determines from drifting.
-        """
-        low, high = self._range
-        parts = np.ascontiguousarray(centers).view(centers.real.dtype)
-        return np.asarray(np.clip(parts, low, high)).view(centers.dtype)
-
 
 def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloating[Any, Any]]:
     """Return the double-precision type, real or complex, for `dtype`."""

@@ -73,10 +73,6 @@ class Quadratics:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
         return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
 
-    def confine(self, centers: Array) -> Array:
-        """Return the centres unchanged: there is no known range to project onto."""
-        return centers
-
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""
         # Without a pull, unobserved directions are undetermined: a tiny pull keeps the system regular.
