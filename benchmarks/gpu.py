@@ -235,7 +235,7 @@ PHASES_OF_FUSE = (
     "fusewise.fusion._problem.refuse_tiny",
     "fusewise.fusion._problem.fit_subspace",
     "fusewise.subspace._projection:RowsOnDevice.information",
-    "fusewise.subspace.coordinates_of",
+    "fusewise.fusion._problem.coordinates_of",
     "fusewise.fusion._problem.nearest_expected",
     "fusewise.fusion._merging.place",
     "fusewise.fusion._fuse.start",

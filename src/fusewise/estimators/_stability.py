@@ -103,11 +103,11 @@ def similarities(before: Labels, after: Labels, n_clusters: int) -> Real:
 
 
 class Refit(NamedTuple):
-    """The rows of a draw, their labels, and N x L, their probabilities, in the fit to it (None: it has none)."""
+    """The rows of a draw, their labels, and N x L, their probabilities, in the fit to it."""
 
     rows: Index
     labels: Labels
-    probabilities: Real | None
+    probabilities: Real
 
 
 def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stability:
@@ -134,8 +134,6 @@ def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stabili
 
 def _own_probability(before: Labels, refit: Refit, similarity: Real) -> Real:
     """Probability of each row's own cluster: of all clusters of the new fit to which that one is the most similar."""
-    if refit.probabilities is None:
-        return np.full(len(before), np.nan)
     match = np.zeros(refit.probabilities.shape[1], np.intp)
     match[: similarity.shape[1]] = np.nan_to_num(similarity).argmax(axis=0)
     own = np.where(match == before[:, None], refit.probabilities, 0.0).sum(axis=1)
