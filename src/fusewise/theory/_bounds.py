@@ -1,4 +1,4 @@
-"""Bounds for one pair of points: the paper's gamma0, delta0, beta0 and beta1, and sharper ones of our own.
+"""Bounds for one pair of points: the paper's gamma0, delta0, beta0 and beta1, and the count that a sharper one needs.
 
 Two points can share a centre exactly when they differ by at most epsilon in every feature observed in both. So what
 counts is the number n of features in which they differ by *more* than epsilon, the **separating features**: sharing
@@ -97,15 +97,3 @@ def separating_features(P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike) -> Float
     least = P * (1 - kappa**2) / (mu0 - kappa**2)
     # A count that rounding lifted just above a whole number must not be rounded up: that would be optimistic.
     return check.unwrap(np.clip(np.ceil(least * (1 - 1e-12)), 1, P))
-
-
-def sharp_beta0(p0: ArrayLike, P: ArrayLike, kappa: ArrayLike, mu0: ArrayLike, *, log: bool = False) -> Floats:
-    r"""sharp_beta0 = (1 - p0^2)^n, with n = `separating_features` (P, kappa, mu0).
-
-    Upper bound for the probability that two points of different clusters can share a centre; no
-    concentration inequality is used, so for noiseless clusters that differ in n features it is the probability itself.
-    Always <= `beta0`. Parameters as in `delta0`.
-    """
-    p0 = check.real("p0", p0, 0, 1)
-    with np.errstate(divide="ignore"):  # p0 = 1: a separating feature is surely seen, and the log is -inf
-        return check.result(separating_features(P, kappa, mu0) * np.log1p(-(p0**2)), log)

@@ -115,11 +115,6 @@ class ClusterGeometry:
         return len(self.sizes)
 
     @property
-    def n_points(self) -> int:
-        """N, the number of points in clusters."""
-        return sum(self.sizes)
-
-    @property
     def equal_sizes(self) -> bool:
         """Whether all clusters have the same number of points, as the paper's theorem needs."""
         return len(set(self.sizes)) <= 1
