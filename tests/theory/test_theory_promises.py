@@ -1,5 +1,7 @@
 """Success probability, its inverse, and the sentences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def test_probability_is_one_minus_the_bounds():
     ours = 1 - theory.sharp_failure(p0, g.separating, g.sizes)
     assert theory.success_probability(g, p0) == pytest.approx(ours, abs=1e-12)
     assert isinstance(float(theory.success_probability(g, 0.5)), float)
-    assert theory.success_probability(plan(observed=0.5)) == theory.success_probability(g, 0.5)
+    assert theory.success_probability(replace(g, observed=0.5)) == theory.success_probability(g, 0.5)
 
 
 def test_required_sampling_inverts():

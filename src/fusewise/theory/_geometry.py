@@ -134,15 +134,7 @@ class ClusterGeometry:
 
     @classmethod
     def from_parameters(
-        cls,
-        *,
-        n_clusters: int,
-        size: int | Sequence[int],
-        n_features: int,
-        kappa: float,
-        mu0: float,
-        observed: float = 1.0,
-        separating: int | None = None,
+        cls, *, n_clusters: int, size: int | Sequence[int], n_features: int, kappa: float, mu0: float
     ) -> ClusterGeometry:
         """Describe a study that is being planned; lengths are in units of delta (delta = 1).
 
@@ -153,14 +145,11 @@ class ClusterGeometry:
         n_features : number of features.
         kappa : cluster size over cluster separation.
         mu0 : coherence, from 1 to n_features.
-        observed : fraction of entries that will be observed.
-        separating : number of features known to separate any two points of different clusters.
         """
         K = int(check.whole("n_clusters", n_clusters, 1))
         sizes = (size,) * K if isinstance(size, int | np.integer) else tuple(size)
         if len(sizes) != K:
             raise InputError(f"size has {len(sizes)} entries and n_clusters = {K}: they must agree")
-        check.whole("size", sizes, 1)
         check.whole("n_features", n_features, 1)
         check.real("kappa", kappa, 0, np.inf, open_high=True)
         return cls(
@@ -169,8 +158,6 @@ class ClusterGeometry:
             mu0=mu0,
             n_features=n_features,
             sizes=tuple(int(s) for s in sizes),
-            observed=observed,
-            measured_separating=separating,
         )
 
     @classmethod
