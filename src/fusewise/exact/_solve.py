@@ -170,7 +170,6 @@ class ExactSolution:
     status : "optimal" (no feasible partition separates fewer pairs), "within gap" (of the one asked for), "time limit",
         "too large" (what the reductions leave has too many cliques to list) or "interrupted".
     seconds : time taken.
-    n_edges : pairs of points that can share a centre.
     """
 
     labels: Ints
@@ -179,7 +178,6 @@ class ExactSolution:
     bound: int
     status: str
     seconds: float
-    n_edges: int
 
     @property
     def gap(self) -> float:
@@ -256,8 +254,7 @@ def solve_l0(
     labels = np.full(len(data), -1, dtype=np.int64)
     labels[rows] = search.labels()
     centers = midpoints(*common_boxes(*limits, labels))
-    n_edges = int(adjacent.sum()) // 2
-    return ExactSolution(labels, centers, search.objective(), search.bound(), status, clock.elapsed(), n_edges)
+    return ExactSolution(labels, centers, search.objective(), search.bound(), status, clock.elapsed())
 
 
 @dataclass(frozen=True)
