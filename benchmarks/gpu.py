@@ -231,12 +231,12 @@ def timed(function: Callable[..., Array], name: str, taken: dict[str, float], de
 
 #: Functions that do not call each other.
 PHASES_OF_FUSE = (
-    "fusewise.fusion._setup.as_entries",
-    "fusewise.fusion._setup.refuse_tiny",
-    "fusewise.fusion._setup.fit_subspace",
+    "fusewise.fusion._problem.as_entries",
+    "fusewise.fusion._problem.refuse_tiny",
+    "fusewise.fusion._problem.fit_subspace",
     "fusewise.subspace._projection:RowsOnDevice.information",
-    "fusewise.subspace.coordinates_of",
-    "fusewise.fusion._setup.nearest_expected",
+    "fusewise.fusion._problem.coordinates_of",
+    "fusewise.fusion._problem.nearest_expected",
     "fusewise.fusion._merging.place",
     "fusewise.fusion._fuse.start",
     "fusewise.fusion._fuse.descend",

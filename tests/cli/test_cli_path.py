@@ -77,6 +77,41 @@ def tight(tmp_path):
     return path, X, y
 
 
+PLAN = ["plan", "--clusters", "3", "--size", "200", "--features", "50", "--kappa", "0.4", "--coherence", "2"]
+
+
+def test_plan_agrees_with_the_library(run):
+    ran = run(*PLAN, "--observed", "0.5", "--json")
+    study = ClusterGeometry.from_parameters(n_clusters=3, size=200, n_features=50, kappa=0.4, mu0=2)
+    assert ran.code == 0
+    assert ran.json["probability"] == pytest.approx(float(success_probability(study, 0.5)))
+    assert ran.json["required_observed"] == pytest.approx(required_sampling(study, 0.95))
+    chances = [point["probability"] for point in ran.json["curve"]]
+    assert chances == sorted(chances)
+
+
+def test_plan_without_a_promise_says_why(run):
+    ran = run(*PLAN[:-4], "--kappa", "1.5", "--coherence", "2")
+    assert ran.code == 0
+    assert "kappa = 1.5 is not below 1" in " ".join(ran.out.split())
+    assert "(--uniform)" in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(("option", "value", "message"), [
+    ("--coherence", "60", "--coherence = 60 is out of range"),
+    ("--kappa", "-1", "--kappa = -1 is out of range"),
+    ("--clusters", "0", "--clusters = 0 is out of range"),
+    ("--size", "0", "--size = 0 is out of range"),
+    ("--features", "0", "--features = 0 is out of range"),
+    ("--observed", "1.5", "--observed = 1.5 is out of range"),
+    ("--target", "2", "--target = 2 is out of range"),
+])  # fmt: skip
+def test_plan_out_of_range(run, option, value, message):
+    ran = run(*PLAN, option, value)
+    assert ran.code == 2
+    assert message in ran.err
+
+
 def test_guarantee_measures_the_standardised_table(run, tight):
     path, X, y = tight
     ran = run("guarantee", path, "--labels", "kind", "--json")

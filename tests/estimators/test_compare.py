@@ -96,4 +96,4 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ValueError, match="column 'y' has no entry in the rows of some cluster"):
         model.compare(pd.DataFrame({"y": np.where(model.labels_ == 0, 1.0, np.nan)}))
     with pytest.raises(ValueError, match="fitted to a table in memory"):
-        FusionClustering().fit(iter([X])).compare(frame)
+        FusionClustering().partial_fit(X).compare(frame)

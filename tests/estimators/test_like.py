@@ -94,5 +94,3 @@ def test_what_cannot_be_followed_is_refused(old):
         FusionClustering().fit(X, like=FusionClustering())
     with pytest.raises(ValueError, match="X has 2 features, but FusionClustering is expecting 4"):
         FusionClustering().fit(X[:, :2], like=old)
-    with pytest.raises(ValueError, match=r"a stream of blocks takes no .* like"):
-        FusionClustering().fit(iter([X]), like=old)

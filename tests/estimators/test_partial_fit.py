@@ -101,12 +101,23 @@ class TestBlocksThatAreRefused:
             model.stability()
         with pytest.raises(ValueError, match="holds only a sample"):
             model.report(tmp_path / "r.html")
-        with pytest.raises(ValueError, match="takes no sample_weight"):
-            FusionClustering().fit(iter([X]), sample_weight=np.ones(200))
-        with pytest.raises(ValueError, match="no blocks"):
-            FusionClustering().fit(iter([]))
         with pytest.raises(ValueError, match="cannot go on from a fit with sample_weight"):
             FusionClustering().fit(X, sample_weight=np.arange(200) % 2 * 2).partial_fit(X)
+
+
+class TestDrift:
+    def test_columns_that_move_far_are_named(self):
+        X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["a", "b", "c"])
+        model = FusionClustering().partial_fit(X[:200])
+        with pytest.warns(DataWarning, match="the mean of column 'b' .*drifting"):
+            model.partial_fit(X[200:].assign(b=X["b"][200:] + 9))
+
+    def test_blocks_of_one_table_do_not_drift(self, recwarn):
+        X, _ = blobs(600, 0.2)
+        model = FusionClustering()
+        for begin in range(0, 600, 60):
+            model.partial_fit(X[begin : begin + 60])
+        assert not [w for w in recwarn if "drifting" in str(w.message)]
 
 
 class TestCategories:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from exact_helpers import brute_force, objective_of, path_graph, planted, random_graph, realise
 
-from fusewise.exact import _search as search_module
+from fusewise.exact import _solve as search_module
 from fusewise.exact import solve_l0
 from fusewise.exact._graph import feasible_pairs
 
@@ -127,7 +127,7 @@ def test_gap_stops_early():
     assert 0 < loose.gap <= 0.5
 
 
-@pytest.mark.parametrize("step", ["search", "enumerate_cliques", "solve_cliques", "drop_edges"])
+@pytest.mark.parametrize("step", ["local_search", "enumerate_cliques", "solve_cliques", "drop_edges"])
 def test_interruption_keeps_the_incumbent(monkeypatch, step):
     X = hard_graph()
     best = optimum_of_hard_graph()

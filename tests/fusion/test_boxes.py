@@ -49,7 +49,7 @@ def test_the_exact_solver_equals_brute_force(seed):
     assert str(certify(X, solution.labels, lower=lower, upper=upper)).startswith("Optimal")
     one = certify(X, np.zeros(7, int), lower=lower, upper=upper)
     assert one.feasible == (solution.objective == 0)
-    assert one.feasible or "without a common value in some feature, for instance rows" in str(one)
+    assert one.feasible or "cannot share a centre, for instance rows" in str(one)
     epsilon = np.random.default_rng(seed).uniform(0, 1.5, X.shape)
     low, high = (np.where(np.isnan(X), side * INF, X + side * epsilon / 2) for side in (-1, 1))
     assert solve_l0(X, epsilon).objective == least_split(low, high)

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from fusewise.fidelity import Ball, Box, Quadratic
 from fusewise.fusion import FIDELITIES, as_fidelity
+from fusewise.fusion._problem import PooledEntries
 from fusewise.observations import Entries, as_entries
 
 N, P = 7, 4
@@ -19,6 +20,10 @@ def table(rng, kind):
 
 def draw(rng, kind, scale=2.0):
     return scale * (rng.normal(size=(N, P)) + (1j * rng.normal(size=(N, P)) if kind == "complex" else 0))
+
+
+def prox(fidelity, entries, anchors, pull):
+    return fidelity.prox(entries if fidelity.constrained else PooledEntries.of(entries), anchors, pull)
 
 
 def feasible(fidelity, entries: Entries, u, slack=1e-12):
@@ -52,14 +57,14 @@ both_kinds = pytest.mark.parametrize("kind", ["real", "complex"])
 def test_no_feasible_perturbation_beats_the_prox(fidelity, kind):
     rng = np.random.default_rng(0)
     entries, anchors, pull = table(rng, kind), draw(rng, kind), rng.uniform(0.1, 3, N)
-    best = fidelity.prox(entries, anchors, pull)
+    best = prox(fidelity, entries, anchors, pull)
     assert best.dtype == entries.values.dtype
     assert feasible(fidelity, entries, best)
     least = cost(fidelity, entries, best, anchors, pull)
     # The problem is convex: moves towards feasible points are feasible, and suffice.
     for size in (1e-4, 1e-2, 0.3, 1.0):
         for _ in range(20):
-            other = fidelity.prox(entries, best + draw(rng, kind), pull)
+            other = prox(fidelity, entries, best + draw(rng, kind), pull)
             moved = best + size * (other - best)
             assert feasible(fidelity, entries, moved)
             assert cost(fidelity, entries, moved, anchors, pull) >= least - 1e-12 * least
@@ -70,7 +75,7 @@ def test_no_feasible_perturbation_beats_the_prox(fidelity, kind):
 def test_constraints_do_not_see_the_pull_and_keep_what_is_inside(fidelity, kind):
     rng = np.random.default_rng(4)
     entries, anchors = table(rng, kind), draw(rng, kind)
-    once = fidelity.prox(entries, anchors, np.full(N, 0.3))
+    once = prox(fidelity, entries, anchors, np.full(N, 0.3))
     if fidelity.constrained:
         np.testing.assert_array_equal(once, fidelity.prox(entries, anchors, np.full(N, 7.0)))
         np.testing.assert_allclose(fidelity.prox(entries, once, np.ones(N)), once, atol=1e-14)

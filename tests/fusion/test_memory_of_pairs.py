@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fusewise import PenalizedFusion, fuse
-from fusewise.fusion import _setup as setup
+from fusewise.fusion import _problem as setup
 from fusewise.fusion import fusion_path
 from fusewise.penalties import H1
 from fusewise.progress import listening

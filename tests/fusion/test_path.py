@@ -53,7 +53,7 @@ def test_along_sigma(table):
         ({"lams": [0.1, 0.2], "sigmas": [1.0, 2.0, 3.0]}, "got 2 lams and 3 sigmas"),
         ({"lams": []}, "lams must be a number or a non-empty sequence"),
         ({"lams": [[0.1]]}, "lams must be a number or a non-empty sequence"),
-        ({"lams": [0.1, -0.2]}, "lam must be a non-negative"),
+        ({"lams": [0.1, -0.2]}, "lam must be at least 0, got -0.2"),
         ({"sigmas": [1.0, 0.0]}, "sigma must be a positive number, got 0.0"),
         ({"sigmas": []}, "sigmas"),
         ({"sigmas": [1.0], "penalty": "l1"}, "L1 has no scale sigma"),

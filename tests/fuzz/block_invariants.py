@@ -39,8 +39,6 @@ def streams(seed):
     np.testing.assert_array_equal(labels, model.predict(parts[-1]))
     check_labels(model.predict(X), model)
     check_probabilities(model.predict_proba(X), (len(X), model.n_clusters_))
-    stream = FusionClustering(**settings).fit(iter(parts))
-    np.testing.assert_array_equal(stream.predict(X), model.predict(X))
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder, "m"))
         loaded = fusewise.load(Path(folder, "m"))

@@ -171,7 +171,7 @@ def judged(seed):
     n_draws = int(rng.integers(1, 4))
     with refusing():
         model = FusionClustering(n_clusters=[None, 2][rng.integers(2)]).fit(X)
-        found = model.stability(n_draws, n_jobs=1, hidden=["auto", 0.0, 0.2][rng.integers(3)])
+        found = model.stability(n_draws, n_jobs=1)
     assert found.n_draws == n_draws == sum(found.n_clusters.values())
     for shares, length in ((found.clusters, model.n_clusters_), (found.rows, len(X)), (found.confidence, len(X))):
         assert shares.shape == (length,)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fusewise.fusion import _setup as setup
+from fusewise.fusion import _problem as setup
 from fusewise.fusion import fuse
 from fusewise.kernels import _arrays as memory
 from fusewise.kernels import available_memory

@@ -105,7 +105,7 @@ class TestFigure4:
     @pytest.mark.parametrize(("failed", "verdicts"), [(0.5, "differs"), (0.0, "agrees")])
     def test_verdicts_follow_the_simulations(self, failed, verdicts):
         claims = _fig4_guarantees.report(outcomes(_fig4_guarantees.STUDY, lambda _: {"failed": failed})).claims
-        assert [claim.verdict for claim in claims[3:]] == [verdicts] * 3
+        assert [claim.verdict for claim in claims[1:]] == [verdicts] * 3
 
 
 class TestFigure5:
@@ -117,7 +117,6 @@ class TestFigure5:
         found = self.report(lambda settings: 1.0)
         assert [claim.verdict for claim in found.claims] == ["agrees"] * 3
         assert len(found.tables[0].rows) == 50
-        assert {row[-1] for row in found.tables[0].rows} == {"both"}
 
     def test_one_cell_below_the_bound_is_named(self):
         def rate(settings):

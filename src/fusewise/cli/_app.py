@@ -240,6 +240,27 @@ def guarantee(
     _present(run_guarantee, table, labels, asked=asked, json=json, **settings)
 
 
+def plan(
+    clusters: Annotated[int, typer.Option(help="Number of clusters.")],
+    size: Annotated[int, typer.Option(help="Number of rows in each cluster.")],
+    features: Annotated[int, typer.Option(help="Number of features.")],
+    kappa: Annotated[float, typer.Option(help="Width of the clusters divided by the distance between them.")],
+    coherence: Annotated[
+        float,
+        typer.Option(help="mu0, from 1 (all features separate the clusters equally) to --features (one feature does)."),
+    ],
+    observed: Annotated[float, typer.Option(help="Fraction of the entries that will be observed.")] = 1.0,
+    target: options.Target = 0.95,
+    uniform: options.Uniform = False,
+    json: options.Json = False,
+) -> None:
+    """Compute the fraction of entries that must be observed to recover clusters of a given geometry."""
+    from fusewise.cli._paper import run_plan
+
+    geometry = {"n_clusters": clusters, "size": size, "n_features": features, "kappa": kappa, "mu0": coherence}
+    _present(run_plan, geometry, observed, target, uniform, json=json, progress=False)
+
+
 def demo(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the results.", rich_help_panel=options.OUTPUT)
@@ -325,6 +346,7 @@ EXAMPLES: dict[Callable[..., None], tuple[str, str]] = {
     impute: (CLUSTER, "fusewise impute penguins.csv --out penguins_filled.csv"),
     path: (CLUSTER, "fusewise path penguins.csv"),
     guarantee: (GUARANTEE, "fusewise guarantee penguins.csv --labels penguins/labels.csv"),
+    plan: (GUARANTEE, "fusewise plan --clusters 3 --size 200 --features 50 --kappa 0.4 --coherence 2"),
     demo: (TRY, "fusewise demo --out demo"),
     reproduce: (TRY, "fusewise reproduce fig7 --quick"),
 }

@@ -1,4 +1,4 @@
-"""``fusewise path`` and ``guarantee``: the paper's algorithm along lam, and its theory."""
+"""``fusewise path``, ``guarantee`` and ``plan``: the paper's algorithm along lam, and its theory."""
 
 from __future__ import annotations
 
@@ -42,6 +42,13 @@ LEGEND = "lam: strength of the fusion penalty; stays: number of steps over which
 
 #: The library's argument names -> the command-line options.
 OPTIONS = {
+    "n_features": "--features",
+    "size": "--size",
+    "sizes": "--size",
+    "kappa": "--kappa",
+    "mu0": "--coherence",
+    "observed": "--observed",
+    "p0": "--observed",
     "lam": "--lam",
     "sigma": "--sigma",
     "epsilon": "--epsilon",
@@ -197,6 +204,15 @@ def run_guarantee(path: Path, labels: str, *, target: float, uniform: bool, stan
     geometry = _measure_geometry(path, labels, asked=asked, standardize=standardize)
     with naming_options(OPTIONS):
         return _result(geometry, promise(geometry, None, target, uniform=uniform), uniform)
+
+
+def run_plan(numbers: dict[str, Any], observed: float, target: float, uniform: bool, *, tell: Progress) -> Result:
+    """The guarantee for clusters of a given geometry."""
+    if numbers["n_features"] < 1:
+        raise InputError(f"--features = {numbers['n_features']} is out of range: it must be a whole number >= 1")
+    with naming_options(OPTIONS | {"n_clusters": "--clusters"}):
+        geometry = ClusterGeometry.from_parameters(**numbers)
+        return _result(geometry, promise(geometry, observed, target, uniform=uniform), uniform)
 
 
 def _result(geometry: ClusterGeometry, found: Promise, uniform: bool) -> Result:

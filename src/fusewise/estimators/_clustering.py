@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from fusewise.estimators._inputs import (
     read_weights,
     refuse_inexact,
     source_of,
+    warn_of_drift,
     with_rows,
 )
 from fusewise.estimators._result import (
@@ -211,8 +211,7 @@ class FusionClustering(ClusteringEstimator):
 
         Parameters
         ----------
-        X : the table; or an iterator over blocks of rows, which come once: each is given to ``partial_fit``. Then
-            `error`, `lower` and `upper` are iterators over the same blocks, or numbers for each column.
+        X : the table, or an iterator over blocks of its rows (see ``partial_fit``).
         y : ignored, unless ``semi_supervised``: then the label of each row, of any type; None, NaN or -1 if unknown.
         sample_weight : a number of rows for each row: a row of weight 3 counts as three equal rows, and one of weight 0
             does not count, but is labelled as by ``predict``. Weights that are not whole are rounded so that every
@@ -228,13 +227,14 @@ class FusionClustering(ClusteringEstimator):
         """
         self._check_parameters()
         half = {"error": error, "lower": lower, "upper": upper}
-        told = any(given is not None for given in (sample_weight, must_link, cannot_link, like))
         kind = "a stream of blocks" if isinstance(X, Iterator) else "a Dask table" if is_dask(X) else None
-        if kind is not None and (told or self.semi_supervised):
+        if kind and (self.semi_supervised or any(x is not None for x in (sample_weight, must_link, cannot_link, like))):
             what = "sample_weight, known labels, must_link, cannot_link or like"
             raise InputError(f"{kind} takes no {what}: fit a table in memory")
         if isinstance(X, Iterator):
-            return self._fit_stream(X, half)
+            if any(each is not None for each in half.values()):
+                raise InputError("a stream takes no error, lower or upper: give those of each block to partial_fit")
+            return self._fit_stream(X)
         if is_dask(X):
             table: Table = read_dask(self, X, half)
             return self._keep(table, cluster(table, **self._settings()))
@@ -294,7 +294,8 @@ class FusionClustering(ClusteringEstimator):
 
         A uniform sample of 20,000 rows is kept of all blocks so far, the same in blocks of any size. The clusters are
         fitted to it when a result is next asked for: ``labels_``, ``probabilities_`` and ``confidence_`` are those of
-        the last block, and ``predict`` labels any other rows. A block after ``fit`` adds to the table of the fit.
+        the last block, and ``predict`` labels any other rows. A block after ``fit`` adds to the table of the fit. A
+        ``DataWarning`` names columns whose mean in a block is more than five standard deviations from that before.
 
         The levels of a category are those of the first block. Give a ``FrameEncoder`` of a table with all levels as
         `categorical_features` if others may come.
@@ -311,22 +312,19 @@ class FusionClustering(ClusteringEstimator):
         sample = self._so_far()
         table = self._read(X, reset=sample is None, min_rows=1, error=error, lower=lower, upper=upper)
         warn_of_blanks(table, columns=False, fate=fate_of_blanks(self.outliers))
+        if sample is not None:
+            warn_of_drift(sample.rows, table, self.encoder_)
         sample = with_rows(sample, table, self._seed())
         self._keep(table, None)
         self._stream = sample
         return self
 
-    def _fit_stream(self, blocks: Iterable[Any], half: dict[str, Any]) -> Self:
+    def _fit_stream(self, blocks: Iterator[Any]) -> Self:
         """Fit to blocks of rows that come once."""
         for name in ("_result", "_stream"):
             self.__dict__.pop(name, None)
-        given = {name: each for name, each in half.items() if each is not None}
-        beside = {name: each if isinstance(each, Iterator) else repeat(each) for name, each in given.items()}
         for block in blocks:
-            own = {name: next(each, None) for name, each in beside.items()}
-            if any(each is None for each in own.values()):
-                raise InputError(f"{' and '.join(own)} of a stream must have as many blocks as it has")
-            self.partial_fit(block, **own)
+            self.partial_fit(block)
         if "_stream" not in vars(self):
             raise InputError("the stream has no blocks of rows")
         self._settle()
@@ -420,7 +418,7 @@ class FusionClustering(ClusteringEstimator):
     @property
     def cluster_centers_(self) -> Values:
         """Centres of the clusters, K x P."""
-        return self._found.centers.astype(self.observations_.dtype)
+        return self._found.choice.centers.astype(self.observations_.dtype)
 
     @property
     def path_(self) -> Choice:
@@ -588,10 +586,11 @@ class FusionClustering(ClusteringEstimator):
 
     # How sure the result is
 
-    def stability(
-        self, n_draws: int = 20, *, X: Any = None, hidden: float | str = "auto", n_jobs: int | None = None
-    ) -> Stability:
+    def stability(self, n_draws: int = 20, *, X: Any = None, n_jobs: int | None = None) -> Stability:
         """Fit the model again to half of the rows, `n_draws` times, and compare the clusters.
+
+        Which entries are missing is partly chance, too: in each draw as many are hidden as are missing already, but at
+        most a tenth of those observed.
 
         The mean over the draws of ``max_B |A ∩ B| / |A ∪ B|`` is the stability of a cluster A, where B are clusters of
         the new fit and A is reduced to its rows (Hennig, 2007; R's ``fpc::clusterboot``); the guide, "How sure", has
@@ -603,8 +602,6 @@ class FusionClustering(ClusteringEstimator):
         n_draws : number of draws. With 20, a share in ``rows`` has steps of about a tenth.
         X : the table that the model was fitted to. It is needed only if the model does not hold it: after loading
             a model of a table that is read from disk.
-        hidden : share of the observed entries to hide in each draw, because which entries are missing is partly chance.
-            "auto" is the share that is missing already, and at most 0.1. Every row keeps an entry.
         n_jobs : number of threads; None or -1 for as many as there are cores.
 
         Returns
@@ -617,7 +614,7 @@ class FusionClustering(ClusteringEstimator):
         table = self._fitted_table(X)
         seed = int(check_random_state(0 if self.random_state is None else self.random_state).randint(2**31))
         how = self._settings() | {"seed": seed}
-        self.stability_ = stability_of(self._found, table, n_draws, hidden, n_jobs, **how)
+        self.stability_ = stability_of(self._found, table, n_draws, n_jobs, **how)
         return self.stability_
 
     def alternatives(self, *, X: Any = None) -> Alternatives:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -131,8 +131,6 @@ class FusionImputer(OneToOneFeatureMixin, TransformerMixin, FusionEstimator):  #
         ``FusionClustering.fit``. A table with these is filled from the clusters.
         """
         self._check_parameters()
-        if isinstance(X, Iterator):
-            raise InputError("a stream of blocks cannot be filled in: fit a table, or a FusionClustering")
         given = {"sample_weight": sample_weight, "error": error, "lower": lower, "upper": upper}
         clustering = FusionClustering(**self.get_params(deep=False)).fit(X, y, **given)
         for name in ("n_features_in_", "feature_names_in_", "encoder_"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ from fusewise.observations import (
     numbered,
     row_blocks,
 )
-from fusewise.support import InputError, counted, some_of
+from fusewise.support import DataWarning, InputError, counted, some_of
 from fusewise.tables import FrameEncoder, contents_of, find_columns
 
 
@@ -153,19 +154,15 @@ def _weight(weight: Any, name: str) -> float:
     return number
 
 
-@dataclass(frozen=True, eq=False)
-class BlockReader:
-    """What makes entries of a block of Dask: the encoding of its columns, and what is known of its entries."""
-
-    encoder: FrameEncoder | None
-    two_valued: Mask | None = None  # the columns of the fit that take neither errors nor bounds
-
-    def __call__(self, block: Any, half: dict[str, Any]) -> Entries:
-        numbers = block if self.encoder is None else self.encoder.encode(block)
-        rows = with_half_known(as_entries(numbers, min_rows=0), half, block, self.encoder).dense()
-        if self.two_valued is not None:
-            refuse_inexact(rows, self.two_valued)
-        return rows
+def _entries_of(
+    block: Any, half: dict[str, Any], *, encoder: FrameEncoder | None, two_valued: Mask | None = None
+) -> Entries:
+    """Entries of a block of Dask; `two_valued` columns of the fit take neither errors nor bounds."""
+    numbers = block if encoder is None else encoder.encode(block)
+    rows = with_half_known(as_entries(numbers, min_rows=0), half, block, encoder).dense()
+    if two_valued is not None:
+        refuse_inexact(rows, two_valued)
+    return rows
 
 
 def refuse_inexact(rows: Entries, two_valued: Mask, names: Sequence[str] | None = None) -> None:
@@ -191,7 +188,7 @@ def read_dask(model: Any, X: Any, half: dict[str, Any]) -> DaskTable:
             model.encoder_ = encoder
     validate_data(model, source.header, skip_check_array=True, reset=True)
     names = tuple(map(str, source.header.columns)) if source.is_frame and model.encoder_ is None else None
-    return DaskTable.of(replace(source, read=BlockReader(model.encoder_)), names)
+    return DaskTable.of(replace(source, read=partial(_entries_of, encoder=model.encoder_)), names)
 
 
 def source_of(model: Any, X: Any, half: dict[str, Any]) -> DaskBlocks:
@@ -199,7 +196,8 @@ def source_of(model: Any, X: Any, half: dict[str, Any]) -> DaskBlocks:
     check_is_fitted(model)
     source = DaskBlocks.of(X, half)
     validate_data(model, source.header, skip_check_array=True, reset=False)
-    return replace(source, read=BlockReader(model.encoder_, model._found.choice.two_valued))
+    two_valued = model._found.choice.two_valued
+    return replace(source, read=partial(_entries_of, encoder=model.encoder_, two_valued=two_valued))
 
 
 def lazy_rows(what: str, source: DaskBlocks, labeller: Labeller, dtype: Any) -> Any:
@@ -246,3 +244,25 @@ def with_rows(sample: RowSample | None, table: Table, seed: int) -> RowSample:
         for rows in [part] if isinstance(part, Entries) else (part.take(block).dense() for block in blocks):
             found = found.with_rows(rows)
     return found
+
+
+#: The mean of a column in a block is far from that of the rows before from so many standard deviations.
+FAR_AWAY = 5.0
+
+
+def warn_of_drift(before: Entries, block: Table, encoder: FrameEncoder | None) -> None:
+    """Warn of the columns of numbers whose mean in a block is far from that of the rows before."""
+    away = np.abs(block.column_means - before.column_means)
+    far = away > FAR_AWAY * np.sqrt(np.maximum(before.column_variances, block.column_variances))
+    far &= (before.column_counts > 0) & (block.column_counts > 1)
+    names = block.feature_names or [f"x{j}" for j in range(len(far))]
+    if encoder is not None:
+        names, far = encoder.features, far & ~encoder.shares
+    if far.any():
+        said = some_of([repr(names[j]) for j in np.flatnonzero(far)], 5)
+        warnings.warn(
+            f"the mean of column {said} is more than {FAR_AWAY:g} standard deviations from that of the rows before: the "
+            "table may be drifting",
+            DataWarning,
+            stacklevel=4,
+        )

@@ -15,17 +15,16 @@ from fusewise.fusion import (
     Fidelity,
     FusionPath,
     Penalty,
+    Settings,
     as_fidelity,
     as_penalty,
     check_pairs_fit,
     choose_sigma,
     cut_to,
-    fuse,
-    fusion_path,
     lam_schedule,
-    lam_without_effect,
     longest_plateau,
     pose,
+    solutions,
 )
 from fusewise.kernels import Index as IndexArray
 from fusewise.kernels import Labels, Real, Values, torch_device
@@ -185,8 +184,7 @@ class PenalizedFusion(ClusteringEstimator):
         if getattr(penalty, "sigma", 1.0) is None:
             penalty = penalty.replace(sigma=choose_sigma(seen))
         self.rank_ = choose_rank(seen, random_state=self._seed()) if isinstance(rank, str) else rank
-        how = {"penalty": penalty, "fidelity": self.fidelity, "rank": self.rank_, "n_neighbors": self.n_neighbors}
-        path = self._solve(entries, how)
+        path = self._solve(entries, penalty)
         k, labels = self._chosen(path)
         solution = path[k]
         self.labels_, self.fused_ = labels, solution.centers
@@ -198,16 +196,15 @@ class PenalizedFusion(ClusteringEstimator):
         self.path_ = path if isinstance(self.lam, str) else None
         return self
 
-    def _solve(self, entries: Entries, how: dict[str, Any]) -> FusionPath:
+    def _solve(self, entries: Entries, penalty: Penalty) -> FusionPath:
         """The solution at lam, or along a path of increasing lam; a row that fuses with no other has the label -1."""
         settings = {name: getattr(self, name) for name in ("init", "max_iter", "tol", "device", "verbose")}
-        settings["min_cluster_size"] = 2
-        if not isinstance(self.lam, str):
-            return FusionPath((fuse(entries, lam=self.lam, **how, **settings),))
-        if as_fidelity(self.fidelity).constrained:
-            return fusion_path(entries, lams=1.0, **how, **settings)
-        posed = pose(entries, None, 1.0, how["penalty"], self.fidelity, self.rank_, self.n_neighbors, self.device)
-        return fusion_path(entries, lams=lam_schedule(lam_without_effect(posed.problem)), **how, **settings)
+        lam = 1.0 if isinstance(self.lam, str) else self.lam
+        posed = pose(entries, None, lam, penalty, self.fidelity, self.rank_, self.n_neighbors, self.device)
+        lams = lam_schedule(posed.problem) if isinstance(self.lam, str) else [posed.problem.lam]
+        return FusionPath(
+            tuple(solutions(posed, [(lam, penalty) for lam in lams], Settings(min_cluster_size=2, **settings)))
+        )
 
     def _chosen(self, path: FusionPath) -> tuple[int, Labels]:
         """The chosen point of a path, and its labels, after joining groups down to ``n_clusters`` if it was given."""

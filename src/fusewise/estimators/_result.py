@@ -144,11 +144,6 @@ class ClusteringResult(Record):
     def labeller(self) -> Labeller:
         return Labeller(self.choice.classifier, self.tails, self.tail_counts, self.n_fitted, self.outliers)
 
-    @property
-    def centers(self) -> Values:
-        """Centres of the clusters, K x P, in the units of the table."""
-        return self.choice.centers
-
     def of(self, table: Table) -> ClusteringResult:
         """The same clusters with the labels of the rows of another table, of which nothing else is known."""
         return replace(self, hints=NO_HINTS).labelled(self.choice.classify(table), table.row_counts > 0)
@@ -177,7 +172,7 @@ class ClusteringResult(Record):
 
     def fused(self, table: Table) -> Values:
         """Centre of each row of the fit: its cluster's; of an outlier its own; of an empty row the mean of all."""
-        centers, labels = self.centers.astype(table.dtype), self.labels
+        centers, labels = self.choice.centers.astype(table.dtype), self.labels
         check_fits("fused_ (cluster_centers_[labels_], for clustered rows)", table.shape, centers.itemsize)
         fused: Values = centers[labels]
         outlying = np.flatnonzero((labels < 0) & (table.row_counts > 0))

@@ -25,7 +25,7 @@ from fusewise.automatic import Alternative, Choice, LevelBlock, Stability, nearl
 from fusewise.estimators._base import frame_of
 from fusewise.estimators._result import ClusteringResult, cluster, labelled
 from fusewise.kernels import Index, Labels, Real, small_products
-from fusewise.observations import Entries, InMemory, Table
+from fusewise.observations import Entries, InMemory, Table, stored_where
 from fusewise.progress import Progress, shown
 from fusewise.support import InputError, counted
 
@@ -35,13 +35,11 @@ MOST_ROWS = 5_000
 MOST_HIDDEN = 0.1
 
 
-def stability_of(
-    result: ClusteringResult, table: Table, n_draws: int, hidden: float | str, n_jobs: int | None, **how: Any
-) -> Stability:
+def stability_of(result: ClusteringResult, table: Table, n_draws: int, n_jobs: int | None, **how: Any) -> Stability:
     """``FusionClustering.stability`` of a result and its table; `how` it was clustered is as in ``cluster``."""
     if n_draws < 1:
         raise InputError(f"n_draws must be at least 1, got {n_draws}")
-    share, counts, levels = _share_to_hide(table, hidden), result.counts, how["levels"]
+    share, counts, levels = min(1 - table.observed_fraction, MOST_HIDDEN), result.counts, how["levels"]
     seen = np.flatnonzero(table.row_counts > 0 if counts is None else (table.row_counts > 0) & (counts > 0))
     size = _draw_size(len(seen), how["n_clusters"])
     seeds = np.random.SeedSequence(how.pop("seed")).spawn(n_draws + 1)
@@ -84,10 +82,7 @@ def hide_more(table: InMemory, share: float, levels: tuple[LevelBlock, ...], ran
         owner = np.repeat(np.arange(table.shape[0]), table.row_counts)
         keys = random.random(table.n_stored)
         kept = (keys >= share) | (keys == np.maximum.reduceat(keys, table.rows.indptr[:-1])[owner])
-        rows = table.rows.copy()
-        rows.data, rows.indices = rows.data[kept], rows.indices[kept]
-        rows.indptr = np.append(0, np.cumsum(np.bincount(owner[kept], minlength=table.shape[0])))
-        return replace(table, rows=rows)
+        return replace(table, rows=stored_where(kept, table.rows))
     keys = random.random(table.shape)
     for start, stop, *_ in levels:
         keys[:, start:stop] = keys[:, start : start + 1]
@@ -108,11 +103,11 @@ def similarities(before: Labels, after: Labels, n_clusters: int) -> Real:
 
 
 class Refit(NamedTuple):
-    """The rows of a draw, their labels, and N x L, their probabilities, in the fit to it (None: it has none)."""
+    """The rows of a draw, their labels, and N x L, their probabilities, in the fit to it."""
 
     rows: Index
     labels: Labels
-    probabilities: Real | None
+    probabilities: Real
 
 
 def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stability:
@@ -139,8 +134,6 @@ def summarise(labels: Labels, refits: Sequence[Refit], hidden: float) -> Stabili
 
 def _own_probability(before: Labels, refit: Refit, similarity: Real) -> Real:
     """Probability of each row's own cluster: of all clusters of the new fit to which that one is the most similar."""
-    if refit.probabilities is None:
-        return np.full(len(before), np.nan)
     match = np.zeros(refit.probabilities.shape[1], np.intp)
     match[: similarity.shape[1]] = np.nan_to_num(similarity).argmax(axis=0)
     own = np.where(match == before[:, None], refit.probabilities, 0.0).sum(axis=1)
@@ -155,14 +148,6 @@ def alternatives_of(result: ClusteringResult, table: Table, *, told: bool) -> li
         if given.n_clusters == other.n_clusters and given.labels is not None:  # otherwise some have no rows
             found.append(Alternative(other.n_clusters, gain, error, gain / len(result.choice.rows), given.labels))
     return found
-
-
-def _share_to_hide(table: Table, hidden: float | str) -> float:
-    """The share of the observed entries to hide; "auto" is the share that is missing, or less."""
-    share = min(1 - table.observed_fraction, MOST_HIDDEN) if isinstance(hidden, str) and hidden == "auto" else hidden
-    if isinstance(share, str) or not 0 <= share < 1:
-        raise InputError(f"hidden must be 'auto' or a share from 0 to below 1, got {hidden!r}")
-    return share
 
 
 def _draw_size(n: int, n_clusters: int | None) -> int:

@@ -4,13 +4,6 @@
 HiGHS: ``pip install "fusewise[exact]"``.
 """
 
-from fusewise.exact._solve import Certificate, CertificateStatus, ExactSolution, SolutionStatus, certify, solve_l0
+from fusewise.exact._solve import Certificate, ExactSolution, certify, solve_l0
 
-__all__ = [
-    "Certificate",
-    "CertificateStatus",
-    "ExactSolution",
-    "SolutionStatus",
-    "certify",
-    "solve_l0",
-]
+__all__ = ["Certificate", "ExactSolution", "certify", "solve_l0"]

@@ -15,7 +15,6 @@ from scipy.sparse.csgraph import connected_components
 from fusewise.kernels import Floats, Mask
 from fusewise.observations import as_entries, is_complex, warn_of_blanks
 from fusewise.pairs import boxes
-from fusewise.support import Maybe, Number, check_values
 
 Ints = NDArray[np.int64]
 
@@ -23,7 +22,7 @@ Ints = NDArray[np.int64]
 # ulps of each of the two forgive that and nothing a user could mean.
 _ULPS = 2.0 * float(np.finfo(np.float64).eps)
 
-#: Random greedy partitions that `search` climbs from, and the most rounds it takes.
+#: Random greedy partitions that `local_search` climbs from, and the most rounds it takes.
 STARTS, ROUNDS = 4, 500
 
 
@@ -64,11 +63,6 @@ class Clock:
 
     limit: float = math.inf
     start: float = field(default_factory=time.perf_counter)
-
-    @classmethod
-    def of(cls, time_limit: float | None) -> Clock:
-        check_values({"time_limit": time_limit}, {"time_limit": Maybe(Number(low=0, finite=False))})
-        return cls(math.inf if time_limit is None else float(time_limit))
 
     def elapsed(self) -> float:
         return time.perf_counter() - self.start
@@ -223,7 +217,7 @@ def climb(graph: WeightedGraph, labels: Ints) -> Ints:
             blocked = np.vstack([blocked, np.zeros((1, graph.size), dtype=np.int32)])
 
 
-def search(graph: WeightedGraph, labels: Ints, clock: Clock) -> Ints:
+def local_search(graph: WeightedGraph, labels: Ints, clock: Clock) -> Ints:
     """Iterated local search from `labels` and from greedy partitions: one or two ejections, climb, keep if no worse."""
     rng = np.random.default_rng(0)
     starts = [labels, *(greedy_cliques(graph, rng) for _ in range(STARTS))]

@@ -5,8 +5,8 @@ One variable per clique:
     maximise sum_C v_C z_C   subject to   sum_{C containing i} z_C <= 1 for each vertex i,  z binary,
 
 with v_C the pairs of points clique C keeps. Let pi be the prices of the vertices in the relaxation. A clique of reduced
-value v_C - pi(C) <= -theta can only be in a partition that keeps at most (bound - theta) pairs, so it can be left out
-while looking for better ones than the best partition known.
+value v_C - pi(C) <= -theta can only be in a partition that keeps at most (bound - theta) pairs, so it is left out where
+that is no more than the best partition known keeps.
 """
 
 from __future__ import annotations
@@ -51,41 +51,36 @@ def enumerate_cliques(graph: WeightedGraph, limit: int) -> csr_array | None:
     return csr_array((np.ones(len(flat)), flat, starts), shape=(len(sizes), graph.size))
 
 
-def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock, verbose: bool = False) -> None:
+def solve_cliques(piece: Piece, cliques: csr_array, clock: Clock) -> None:
     """Close the gap of a piece, as far as the time allows: the relaxation, then branch and bound on what can matter."""
     weights = piece.graph.weights
     own = (weights * (weights - 1)) // 2
     totals = cliques @ weights
     # The pairs inside vertices are kept whatever happens: only what is between vertices is at stake.
     values, base = np.asarray(totals * (totals - 1) / 2 - cliques @ own, dtype=np.float64), int(own.sum())
-    relaxed = _relaxed(values, cliques, clock, verbose)
+    relaxed = _relaxed(values, cliques, clock)
     if relaxed is None:
         return
     reduced, bound = relaxed
     piece.tighten(_whole(bound) + base)
-    theta = 2.0
-    while not piece.closed and not clock.expired():
-        needed = bound - (piece.lower - base) - 1 + 1e-4
-        cut = min(theta, needed)
-        left = np.flatnonzero(reduced >= -cut)
-        model = _model(len(weights), verbose)
-        _add(model, values[left], cliques[left])
-        kinds = np.ones(len(left), dtype=np.uint8)  # whole numbers
-        model.changeColsIntegrality(len(left), np.arange(len(left), dtype=np.int32), kinds)
-        _run(model, clock)
-        solution, inside = model.getSolution(), model.getInfo().mip_dual_bound
-        if solution.value_valid:
-            chosen = cliques[left[np.array(solution.col_value) > 0.5]]
-            labels = chosen.shape[0] + np.arange(len(weights))  # an uncovered vertex is alone
-            labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
-            labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-            if piece.graph.valid(labels):
-                piece.improve(labels)
-        if math.isfinite(inside):
-            piece.tighten(max(_whole(inside), _whole(bound - cut)) + base)
-        if cut == needed:
-            return
-        theta *= 2
+    if piece.closed or clock.expired():
+        return
+    left = np.flatnonzero(reduced >= piece.lower - base + 1 - 1e-4 - bound)
+    model = _model(len(weights))
+    _add(model, values[left], cliques[left])
+    kinds = np.ones(len(left), dtype=np.uint8)  # whole numbers
+    model.changeColsIntegrality(len(left), np.arange(len(left), dtype=np.int32), kinds)
+    _run(model, clock)
+    solution, inside = model.getSolution(), model.getInfo().mip_dual_bound
+    if solution.value_valid:
+        chosen = cliques[left[np.array(solution.col_value) > 0.5]]
+        labels = chosen.shape[0] + np.arange(len(weights))  # an uncovered vertex is alone
+        labels[chosen.indices] = np.repeat(np.arange(chosen.shape[0]), np.diff(chosen.indptr))
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        if piece.graph.valid(labels):
+            piece.improve(labels)
+    if math.isfinite(inside):
+        piece.tighten(_whole(inside) + base)
 
 
 def _whole(bound: float) -> int:
@@ -93,9 +88,9 @@ def _whole(bound: float) -> int:
     return math.floor(bound + _ROUNDING + _RELATIVE * abs(bound))
 
 
-def _relaxed(values: Floats, cliques: csr_array, clock: Clock, verbose: bool) -> tuple[Floats, float] | None:
+def _relaxed(values: Floats, cliques: csr_array, clock: Clock) -> tuple[Floats, float] | None:
     """The reduced values of the cliques in the relaxation, and its optimum, by column generation; None: out of time."""
-    model, sizes = _model(cliques.shape[1], verbose), np.diff(cliques.indptr)
+    model, sizes = _model(cliques.shape[1]), np.diff(cliques.indptr)
     waiting = np.ones(len(values), dtype=np.bool_)
     entering = np.argsort(-values / sizes, kind="stable")[:_BATCH]
     while True:
@@ -111,14 +106,14 @@ def _relaxed(values: Floats, cliques: csr_array, clock: Clock, verbose: bool) ->
         entering = ready[np.argsort(-reduced[ready] / np.sqrt(sizes[ready]), kind="stable")[:_BATCH]]
 
 
-def _model(n_rows: int, verbose: bool) -> Any:
+def _model(n_rows: int) -> Any:
     """maximise c'x subject to A x <= 1 and 0 <= x <= 1, without variables yet."""
     try:
         import highspy
     except ImportError as error:
         raise ImportError('The exact solver needs HiGHS for this problem: pip install "fusewise[exact]"') from error
     model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    for name, value in {"output_flag": verbose, "parallel": "off", "mip_rel_gap": 0.0, "mip_abs_gap": 0.99}.items():
+    for name, value in {"output_flag": False, "parallel": "off", "mip_rel_gap": 0.0, "mip_abs_gap": 0.99}.items():
         model.setOptionValue(name, value)
     model.changeObjectiveSense(highspy.ObjSense.kMaximize)
     empty, starts = np.zeros(0, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)

@@ -5,48 +5,154 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from fusewise.exact._graph import Clock, Ints, check_data, feasible_pairs, observed_rows
-from fusewise.exact._search import Search, relative_gap
-from fusewise.kernels import Floats
+from fusewise.exact._bounds import best_shares, drop_edges, merge_twins
+from fusewise.exact._graph import (
+    Clock,
+    Ints,
+    Piece,
+    WeightedGraph,
+    check_data,
+    climb,
+    feasible_pairs,
+    greedy_cliques,
+    local_search,
+    observed_rows,
+)
+from fusewise.exact._programme import enumerate_cliques, solve_cliques
+from fusewise.kernels import Floats, Mask
+from fusewise.observations import number_by_size
 from fusewise.pairs import boxes, common_boxes, midpoints
 from fusewise.support import InputError, Number, check_values, counted
 
+#: Most cliques that the integer programme lists.
+_CLIQUE_LIMIT = 1_000_000
 
-class SolutionStatus(StrEnum):
-    """How `solve_l0` ended, with a sentence in ``message``; equal to its text (``status == "optimal"``)."""
-
-    OPTIMAL = "optimal"
-    WITHIN_GAP = "within gap"
-    TIME_LIMIT = "time limit"
-    TOO_LARGE = "too large"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def message(self) -> str:
-        """What happened, and what it means."""
-        found = "the best partition found so far, with a valid bound."
-        return {
-            SolutionStatus.OPTIMAL: "Proven optimal: no feasible partition separates fewer pairs.",
-            SolutionStatus.WITHIN_GAP: "Stopped because the gap is at most the one asked for.",
-            SolutionStatus.TIME_LIMIT: f"Stopped at the time limit: {found}",
-            SolutionStatus.TOO_LARGE: f"What the reductions leave has too many cliques to list: {found}",
-            SolutionStatus.INTERRUPTED: f"Interrupted: {found}",
-        }[self]
+LIMIT = Number(low=0, finite=False)
 
 
-class CertificateStatus(StrEnum):
-    """What `certify` found; equal to its text (``status == "optimal"``)."""
+class Search:
+    """The pieces of one problem. At every moment they hold a valid partition of all points and a valid bound.
 
-    OPTIMAL = "optimal"
-    WITHIN_GAP = "within gap"
-    NOT_OPTIMAL = "not optimal"
-    UNKNOWN = "unknown"
-    INFEASIBLE = "infeasible"
+    A step replaces `pieces` by one assignment, so an interruption between two lines loses nothing.
+    """
+
+    def __init__(self, adjacent: Mask, clock: Clock, gap: float = 0.0) -> None:
+        graph = WeightedGraph.of_points(adjacent)
+        self.n_points, self.clock, self.target = graph.size, clock, gap
+        self.pieces = [Piece(graph, np.arange(graph.size, dtype=np.int64), graph.possible())]
+        self.too_large = False  # whether a piece has too many cliques to list
+
+    def objective(self) -> int:
+        """n(n-1) - 2 * (pairs kept by the incumbent)."""
+        return self.n_points * (self.n_points - 1) - 2 * sum(p.lower for p in self.pieces)
+
+    def bound(self) -> int:
+        """n(n-1) - 2 * (pairs any partition can keep)."""
+        return self.n_points * (self.n_points - 1) - 2 * sum(max(p.lower, p.upper) for p in self.pieces)
+
+    def gap(self) -> float:
+        """How far the objective is above the bound, relative to the bound."""
+        return relative_gap(self.objective(), self.bound())
+
+    def run(self) -> str:
+        """Reduce, then close, until the time is up, the gap small enough, or Ctrl-C; how it ended."""
+        interrupted = False
+        try:
+            whole = self.pieces[0]
+            self._replace(whole, _components(whole))
+            self._reduce_all()
+            self._close_all()
+        except KeyboardInterrupt:
+            interrupted = True
+        if self.bound() == self.objective():
+            return "optimal"
+        if interrupted:
+            return "interrupted"
+        if self.gap() <= self.target:
+            return "within gap"
+        return "too large" if self.too_large else "time limit"
+
+    def _replace(self, piece: Piece, parts: list[Piece]) -> None:
+        self.pieces = [p for p in self.pieces if p is not piece] + parts
+
+    def _open(self) -> list[Piece]:
+        return sorted((p for p in self.pieces if not p.closed), key=lambda p: p.graph.size)
+
+    def _reduce_all(self) -> None:
+        """Take pieces apart until each is closed or irreducible; when time is short, at least a greedy partition."""
+        while waiting := [p for p in self._open() if not p.irreducible]:
+            if self.clock.expired():
+                for piece in waiting:
+                    piece.improve(climb(piece.graph, greedy_cliques(piece.graph)))
+                return
+            self._reduce(waiting[0])
+
+    def _reduce(self, piece: Piece) -> None:
+        """Merge twins, look for a good partition, drop the edges that no better one uses; then split or set aside."""
+        graph, labels = merge_twins(piece.graph, piece.labels)
+        slim = Piece(graph, labels, piece.upper, searched=piece.searched)
+        self._replace(piece, [slim])
+        slim.improve(climb(graph, greedy_cliques(graph)))
+        slim.tighten(best_shares(graph, slim.labels).doubled // 2)
+        if slim.closed:
+            return
+        if not piece.searched:
+            slim.improve(local_search(graph, slim.labels, self.clock))
+        slim.searched = True
+        graph, upper = drop_edges(graph, slim.labels, self.clock)
+        slim.tighten(upper)
+        if graph is slim.graph:
+            slim.irreducible = True
+        else:
+            self._replace(slim, _components(Piece(graph, slim.labels, slim.upper, searched=True)))
+
+    def _close_all(self) -> None:
+        """Hand the irreducible pieces to the integer programme, smallest first."""
+        for piece in self._open():
+            if self.clock.expired() or self.gap() <= self.target:
+                return
+            cliques = enumerate_cliques(piece.graph, _CLIQUE_LIMIT)
+            if cliques is None:
+                self.too_large = True
+                continue
+            solve_cliques(piece, cliques, self.clock)
+
+    def labels(self) -> Ints:
+        """The incumbent, clusters numbered from the largest, ties by their first point."""
+        labels = np.zeros(self.n_points, dtype=np.int64)
+        offset = 0
+        for piece in self.pieces:
+            for v, points in enumerate(piece.graph.members):
+                labels[points] = offset + piece.labels[v]
+            offset += int(piece.labels.max(initial=-1)) + 1
+        return number_by_size(labels)
+
+
+def relative_gap(objective: int, bound: int) -> float:
+    """(objective - bound) / bound: the objective is at most this share above the optimum (infinity when bound is 0)."""
+    if objective == bound:
+        return 0.0
+    return (objective - bound) / bound if bound else math.inf
+
+
+def _components(piece: Piece) -> list[Piece]:
+    """The connected components of a piece; complete ones are one cluster, and closed."""
+    parts = []
+    for vertices in piece.graph.components():
+        graph = piece.graph.subgraph(vertices)
+        labels = np.unique(piece.labels[vertices], return_inverse=True)[1].astype(np.int64)
+        if graph.is_complete():
+            labels = np.zeros(graph.size, dtype=np.int64)
+        parts.append(Piece(graph, labels, graph.possible(), searched=piece.searched))
+    # What the others keep at least, this one cannot have of what the whole keeps at most.
+    total = sum(part.lower for part in parts)
+    for part in parts:
+        part.tighten(piece.upper - (total - part.lower))
+    return parts
 
 
 @dataclass(frozen=True)
@@ -61,20 +167,22 @@ class ExactSolution:
     objective, bound : ordered pairs with different centres; proven lower bound on that of every feasible partition.
     gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0.
-    status : a ``SolutionStatus``: "optimal", "within gap" (of the one asked for), "time limit", "too large" (for the
-        integer programme) or "interrupted"; ``status.message`` explains it.
+    status : "optimal" (no feasible partition separates fewer pairs), "within gap" (of the one asked for), "time limit",
+        "too large" (what the reductions leave has too many cliques to list) or "interrupted".
     seconds : time taken.
-    n_edges : pairs of points that can share a centre.
     """
 
     labels: Ints
     cluster_centers: Floats
     objective: int
     bound: int
-    gap: float
-    status: SolutionStatus
+    status: str
     seconds: float
-    n_edges: int
+
+    @property
+    def gap(self) -> float:
+        """How far the objective is above the bound, relative to the bound."""
+        return relative_gap(self.objective, self.bound)
 
     @property
     def n_clusters(self) -> int:
@@ -99,7 +207,6 @@ def solve_l0(
     upper: Any = None,
     time_limit: float | None = None,
     gap: float = 0.0,
-    verbose: int = 0,
 ) -> ExactSolution:
     """minimise sum_i sum_j [u_i != u_j] subject to ||S_i (x_i - u_i)||_inf <= epsilon/2, to proven optimality.
 
@@ -117,7 +224,6 @@ def solve_l0(
         not observed; infinite or NaN where there is none.
     time_limit : seconds, after which the best partition found and its bound are returned; checked between steps.
     gap : stop as soon as the objective is proven to be at most this share above the optimum. 0: prove optimality.
-    verbose : 1 prints a line per step, 2 the log of HiGHS too.
 
     Returns
     -------
@@ -134,45 +240,21 @@ def solve_l0(
     >>> from fusewise.exact import solve_l0
     >>> X = [[0.0, float("nan")], [0.1, 5.0], [3.0, 5.0], [3.1, float("nan")]]
     >>> solution = solve_l0(X, epsilon=0.2)
-    >>> solution.labels.tolist(), solution.objective, str(solution.status)
+    >>> solution.labels.tolist(), solution.objective, solution.status
     ([0, 0, 1, 1], 8, 'optimal')
     """
-    check_values({"gap": gap}, {"gap": Number(low=0)})
-    data, clock = check_data(X, mask), Clock.of(time_limit)
+    clock = Clock(math.inf if time_limit is None else time_limit)
+    check_values({"gap": gap, "time_limit": clock.limit}, {"gap": Number(low=0), "time_limit": LIMIT})
+    data = check_data(X, mask)
     limits = boxes(data, epsilon, lower, upper)
     rows = observed_rows(data)
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
-    search = Search(adjacent, clock, gap, verbose)
-    status = _run(search)
+    search = Search(adjacent, clock, gap)
+    status = search.run()
     labels = np.full(len(data), -1, dtype=np.int64)
     labels[rows] = search.labels()
-    return ExactSolution(
-        labels, midpoints(*common_boxes(*limits, labels)), search.objective(), search.bound(), search.gap(), status,
-        clock.elapsed(), int(adjacent.sum()) // 2,
-    )  # fmt: skip
-
-
-def _run(search: Search) -> SolutionStatus:
-    """Run to the end or until Ctrl-C; how it ended."""
-    interrupted = False
-    try:
-        search.run()
-    except KeyboardInterrupt:
-        interrupted = True
-    if search.bound() == search.objective():
-        status = SolutionStatus.OPTIMAL
-    elif interrupted:
-        status = SolutionStatus.INTERRUPTED
-    elif search.gap() <= search.target:
-        status = SolutionStatus.WITHIN_GAP
-    else:
-        status = SolutionStatus.TOO_LARGE if search.too_large else SolutionStatus.TIME_LIMIT
-    if search.verbose:
-        print(f"exact: {status.message}")
-    return status
-
-
-_SHOWN = 1000
+    centers = midpoints(*common_boxes(*limits, labels))
+    return ExactSolution(labels, centers, search.objective(), search.bound(), status, clock.elapsed())
 
 
 @dataclass(frozen=True)
@@ -184,41 +266,39 @@ class Certificate:
     objective, bound : ordered pairs that the partition separates; proven lower bound on that of every feasible one.
     gap : (objective - bound) / bound: the objective is at most this share above the optimum. 0 when they are equal,
         infinity when only the bound is 0; NaN when the partition is not feasible.
-    feasible : whether every group can share a centre within epsilon/2 of all its members.
-    n_violations, violations : pairs in the same group that cannot share a centre; the first thousand of them, m x 2.
-    epsilon : width of the boxes; None if they are not all alike.
+    feasible : whether every group can share a centre that is in the boxes of all its members.
+    violations : m x 2, the pairs in the same group that cannot share a centre.
     exact : whether `bound` is the optimum itself.
-    status : a ``CertificateStatus``: "optimal", "within gap", "not optimal" (the optimum is 0, this objective is not),
-        "unknown" (no bound above 0 was proven in the time given) or "infeasible".
     """
 
     objective: int
     bound: int
-    gap: float
-    feasible: bool
-    n_violations: int
     violations: Ints
-    epsilon: float | None
     exact: bool
-    status: CertificateStatus
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every group can share a centre."""
+        return not len(self.violations)
+
+    @property
+    def gap(self) -> float:
+        """How far the objective is above the bound, relative to the bound; NaN if the partition is not feasible."""
+        return relative_gap(self.objective, self.bound) if self.feasible else math.nan
 
     def __str__(self) -> str:
         """The certificate in words."""
         separates = f"this partition separates {self.objective} ordered pairs"
-        if self.status == CertificateStatus.INFEASIBLE:
+        if not self.feasible:
             first, second = self.violations[0]
-            width, apart = "", "without a common value in some feature"
-            if self.epsilon is not None:
-                width, apart = f" for epsilon = {self.epsilon:g}", "further apart than that in a feature both observe"
-            pairs = f"{counted(self.n_violations, 'pair')} of points in the same group"
-            are = "is" if self.n_violations == 1 else "are"
-            return f"Infeasible{width}: {pairs} {are} {apart}, for instance rows {first} and {second}."
-        if self.status == CertificateStatus.OPTIMAL:
+            pairs = f"{counted(len(self.violations), 'pair')} of points in the same group cannot share a centre"
+            return f"Infeasible: {pairs}, for instance rows {first} and {second}."
+        if self.gap == 0:
             return f"Optimal: {separates}, and no feasible partition separates fewer."
-        if self.status == CertificateStatus.WITHIN_GAP:
+        if math.isfinite(self.gap):
             known = "the optimum is" if self.exact else "no feasible partition separates fewer than"
             return f"At most {_percent_up(self.gap)}% above the optimum: {separates}; {known} {self.bound}."
-        if self.status == CertificateStatus.NOT_OPTIMAL:
+        if self.exact:
             return f"Not optimal: {separates}; the optimum is 0, so no percentage can be given."
         return f"Unknown: {separates}, and no lower bound above 0 was proven. A longer time_limit may help."
 
@@ -244,27 +324,18 @@ def certify(
     time_limit : seconds for the exact solver. When they are up, the bound reached so far is used; where HiGHS is needed
         but missing, that of the reductions.
     """
+    check_values({"time_limit": time_limit}, {"time_limit": LIMIT})
     data = check_data(X, mask)
     groups = _check_labels(labels, len(data))
     rows = np.flatnonzero(~np.isnan(data).all(axis=1))
     adjacent = feasible_pairs(data, epsilon, lower, upper)[np.ix_(rows, rows)]
-    width = None if epsilon is None or np.ndim(epsilon) else float(epsilon)
     same = groups[rows, None] == groups[None, rows]
     objective, violations = int(same.size - same.sum()), np.argwhere(np.triu(same & ~adjacent, 1))
-    search = Search(adjacent, Clock.of(time_limit))
+    search = Search(adjacent, Clock(time_limit))
     with contextlib.suppress(ImportError):  # without HiGHS the bound of the reductions is valid
-        _run(search)
+        search.run()
     bound = search.bound()
-    exact = bound == search.objective()
-    if len(violations):
-        gap, status = math.nan, CertificateStatus.INFEASIBLE
-    else:
-        gap = relative_gap(objective, bound)
-        unbounded = CertificateStatus.NOT_OPTIMAL if exact else CertificateStatus.UNKNOWN
-        status = CertificateStatus.WITHIN_GAP if math.isfinite(gap) else unbounded
-        status = CertificateStatus.OPTIMAL if gap == 0 else status
-    shown = rows[violations[:_SHOWN]]
-    return Certificate(objective, bound, gap, not len(violations), len(violations), shown, width, exact, status)
+    return Certificate(objective, bound, rows[violations], exact=bound == search.objective())
 
 
 def _percent_up(share: float) -> str:

@@ -11,6 +11,7 @@ from fusewise.fusion._fuse import (
     lam_schedule,
     lam_without_effect,
     longest_plateau,
+    solutions,
 )
 from fusewise.fusion._loop import Status
 from fusewise.fusion._penalties import (
@@ -27,5 +28,5 @@ from fusewise.fusion._penalties import (
     TruncatedL2,
     as_penalty,
 )
-from fusewise.fusion._setup import check_pairs_fit, noise_level, pose
+from fusewise.fusion._problem import check_pairs_fit, noise_level, pose
 from fusewise.fusion._solution import Solution

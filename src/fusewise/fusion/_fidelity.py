@@ -19,7 +19,7 @@ from scipy.special import gammaincinv, ndtri
 
 from fusewise.fusion._penalties import ObjectiveTerm, by_name
 from fusewise.kernels import Real, Values
-from fusewise.observations import Entries, Observations
+from fusewise.observations import Entries
 from fusewise.pairs import boxes, spread_out
 from fusewise.support import InputError
 
@@ -37,19 +37,19 @@ class Fidelity(ObjectiveTerm):
         """Whether there are bounds that may lie beyond the range of the entries."""
         return False
 
-    def value(self, observations: Observations, centers: Values) -> float:
+    def value(self, observations: Any, centers: Values) -> float:
         """sum_i f_i(u_i), the `centers` being the u_i and the `observations` what f_i is about."""
         return 0.0
 
-    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Any, anchors: Values, pull: Real) -> Values:
         """argmin_u f_i(u) + t_i ||u - v_i||², for every i, given `observations`; v_i: `anchors`, t_i: `pull`."""
         raise NotImplementedError
 
-    def resolve(self, observations: Observations, noise: Callable[[], float]) -> Fidelity:
+    def resolve(self, observations: Any, noise: Callable[[], float]) -> Fidelity:
         """Return the fidelity with unset parameters chosen for `observations`; ``noise()``: standard deviation."""
         return self
 
-    def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Fidelity:
+    def take(self, observations: Any, rows: npt.NDArray[np.intp]) -> Fidelity:
         """Return the fidelity for a selection of the `rows` of `observations`."""
         return self
 
@@ -59,13 +59,15 @@ class Quadratic(Fidelity):
 
     constrained = False
 
-    def value(self, observations: Observations, centers: Values) -> float:
+    def value(self, observations: Any, centers: Values) -> float:
         """sum_i ||A_i u_i - b_i||²."""
-        return observations.misfit(centers)
+        misfit: float = observations.misfit(centers)
+        return misfit
 
-    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Any, anchors: Values, pull: Real) -> Values:
         """A weighted mean of observation and anchor."""
-        return observations.solve(anchors, pull)
+        mean: Values = observations.solve(anchors, pull)
+        return mean
 
 
 class Box(Fidelity):
@@ -99,27 +101,25 @@ class Box(Fidelity):
         """The bounds of all `entries`, wider by a share `slack` of their size; infinite where there is none."""
         return boxes(entries.fill(np.nan), self.epsilon, self.lower, self.upper, slack=slack)
 
-    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Entries, anchors: Values, pull: Real) -> Values:
         """Clip to the box."""
-        entries = _entries(observations)
         if self.epsilon is None and not self.bounded:
             raise InputError("Box() has no width until it is fitted to data: set epsilon, or lower and upper")
-        if np.iscomplexobj(entries.values):
-            offset, half = entries.residual(anchors), spread_out("epsilon", self.epsilon, entries.shape) / 2
-            return _shorten(entries, anchors, offset, np.abs(offset), half)
-        return np.asarray(np.clip(anchors, *self.bounds(entries)), anchors.dtype)
+        if np.iscomplexobj(observations.values):
+            offset, half = observations.residual(anchors), spread_out("epsilon", self.epsilon, observations.shape) / 2
+            return _shorten(observations, anchors, offset, np.abs(offset), half)
+        return np.asarray(np.clip(anchors, *self.bounds(observations)), anchors.dtype)
 
-    def resolve(self, observations: Observations, noise: Callable[[], float]) -> Box:
+    def resolve(self, observations: Entries, noise: Callable[[], float]) -> Box:
         """Set epsilon from the median of the largest deviation among all observed entries, for Gaussian noise."""
-        entries = _entries(observations)
-        if self.bounded and np.iscomplexobj(entries.values):
+        if self.bounded and np.iscomplexobj(observations.values):
             raise InputError("lower and upper are bounds of real entries: use epsilon for a complex table")
         if self.epsilon is not None or self.bounded:
             return self
-        share = 0.5 ** (1 / max(entries.mask.sum(), 1))
+        share = 0.5 ** (1 / max(observations.mask.sum(), 1))
         return Box(2 * noise() * float(-ndtri((1 - share) / 2)))
 
-    def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Box:
+    def take(self, observations: Entries, rows: npt.NDArray[np.intp]) -> Box:
         """Return the box with the bounds of these rows."""
         parts = self.get_params()
         for name, value in parts.items():
@@ -144,24 +144,23 @@ class Ball(Fidelity):
     def _check(self) -> None:
         _check_non_negative("radius", self.radius)
 
-    def prox(self, observations: Observations, anchors: Values, pull: Real) -> Values:
+    def prox(self, observations: Entries, anchors: Values, pull: Real) -> Values:
         """Shrink the observed part of the offset towards x_i."""
-        entries = _entries(observations)
-        offset = entries.residual(anchors)
+        offset = observations.residual(anchors)
         length = np.linalg.norm(offset, axis=1, keepdims=True)
-        return _shorten(entries, anchors, offset, length, self._radii(observations)[:, None])
+        return _shorten(observations, anchors, offset, length, self._radii(observations)[:, None])
 
-    def resolve(self, observations: Observations, noise: Callable[[], float]) -> Ball:
+    def resolve(self, observations: Entries, noise: Callable[[], float]) -> Ball:
         """Set the radii from the noise, as described in the class docstring."""
         if self.radius is not None:
             return self
-        return Ball(noise() * np.sqrt(2 * gammaincinv(_entries(observations).row_counts / 2, 0.95)))
+        return Ball(noise() * np.sqrt(2 * gammaincinv(observations.row_counts / 2, 0.95)))
 
-    def take(self, observations: Observations, rows: npt.NDArray[np.intp]) -> Ball:
+    def take(self, observations: Entries, rows: npt.NDArray[np.intp]) -> Ball:
         """Return the ball with the radii of these rows."""
         return self if self.radius is None else Ball(self._radii(observations)[rows])
 
-    def _radii(self, observations: Observations) -> Real:
+    def _radii(self, observations: Entries) -> Real:
         if self.radius is None:
             raise InputError("Ball(radius=None) has no radius until it is fitted to data: set radius")
         radii = np.asarray(self.radius, dtype=float)
@@ -169,12 +168,6 @@ class Ball(Fidelity):
             raise InputError(f"radius has shape {radii.shape}: give one number, or one for each of the "
                              f"{observations.shape[0]} points")  # fmt: skip
         return np.broadcast_to(radii, observations.shape[:1])
-
-
-def _entries(observations: Observations) -> Entries:
-    if not isinstance(observations, Entries):
-        raise TypeError("Box and Ball constrain the observed entries: use them with rank=None")
-    return observations
 
 
 def _shorten(observations: Entries, anchors: Values, offset: Values, length: Real, limit: Real) -> Values:

@@ -17,10 +17,9 @@ from fusewise.fusion._fidelity import Fidelity
 from fusewise.fusion._loop import Status, descend, lower_majoriser
 from fusewise.fusion._merging import MergedProblem, agreed, joined
 from fusewise.fusion._penalties import Penalty, as_penalty
-from fusewise.fusion._problem import Problem
-from fusewise.fusion._setup import PosedProblem, check_lam, default_overlap, nearest_distances, pose
+from fusewise.fusion._problem import PosedProblem, Problem, default_overlap, nearest_distances, pose
 from fusewise.fusion._solution import Solution, conclude, warn_if_unfinished, warn_of_unshared
-from fusewise.kernels import Array, Index, Labels, Real, Values, beside
+from fusewise.kernels import Array, Index, Labels, Values, beside
 from fusewise.observations import Entries, group_means, number_by_size
 from fusewise.pairs import real_view
 from fusewise.progress import shown
@@ -159,7 +158,7 @@ def fuse(
     """
     how = Settings(**settings)
     posed = pose(X, mask, lam, penalty, fidelity, rank, n_neighbors, how.device)
-    return _solutions(posed, [(posed.problem.lam, posed.problem.penalty)], how)[0]
+    return solutions(posed, [(posed.problem.lam, posed.problem.penalty)], how)[0]
 
 
 def first_centers(posed: PosedProblem, problem: Problem, how: Settings) -> tuple[Array, bool]:
@@ -305,17 +304,17 @@ def fusion_path(
     """
     how, schedule = Settings(**settings), _schedule(lams, sigmas, as_penalty(penalty))
     posed = pose(X, mask, *schedule[0], fidelity, rank, n_neighbors, how.device)
-    return FusionPath(tuple(_solutions(posed, schedule, how)))
+    return FusionPath(tuple(solutions(posed, schedule, how)))
 
 
-def _solutions(posed: PosedProblem, schedule: list[tuple[float, Penalty]], how: Settings) -> list[Solution]:
+def solutions(posed: PosedProblem, schedule: list[tuple[float, Penalty]], how: Settings) -> list[Solution]:
     """Solve for each lam and penalty in order, until the schedule ends or Ctrl-C."""
     apart = merged = MergedProblem.unmerged(posed.problem, how.device)
     before: Index | None = None  # the groups of the last point but one
     groups: Index | None = None  # those of the last point
     found = []
     with shown(how.verbose) as progress:
-        start, interrupted = first_centers(posed, merged.working, how)
+        start, interrupted = first_centers(posed, merged.working.at(*schedule[0]), how)
         for lam, scaled in schedule:
             if lam < merged.problem.lam or scaled != merged.problem.penalty or merged.problem.fidelity.constrained:
                 # Rows that have fused need not stay fused.
@@ -346,7 +345,7 @@ def _schedule(lams: Any, sigmas: Any, penalty: Penalty) -> list[tuple[float, Pen
     if lam_list.ndim != 1 or not len(lam_list):
         raise InputError(f"lams must be a number or a non-empty sequence of numbers, got {lams!r}")
     for lam in lam_list:
-        check_lam(float(lam))
+        check_values({"lam": float(lam)}, {"lam": Number(low=0)})
     if sigmas is None:
         return [(float(lam), penalty) for lam in lam_list]
     if "sigma" not in penalty.get_params():
@@ -371,9 +370,11 @@ def choose_sigma(entries: Entries) -> float:
     return 0.5 * float(np.median(positive)) if len(positive) else 1.0
 
 
-def lam_schedule(first: float) -> Real:
-    """Values of lam, repeatedly doubled from `first`."""
-    return first * 2.0 ** np.arange(DOUBLINGS)
+def lam_schedule(problem: Problem) -> list[float]:
+    """Values of lam, repeatedly doubled from one without effect; under a constraint none has any."""
+    if problem.fidelity.constrained:
+        return [1.0]
+    return [lam_without_effect(problem) * 2.0**k for k in range(DOUBLINGS)]
 
 
 def longest_plateau(path: FusionPath) -> int:

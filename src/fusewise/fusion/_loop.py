@@ -141,44 +141,32 @@ def descend(problem: Problem, centers: Array, *, max_iter: int, tol: float, prog
             # gain at least a quarter of what the last iteration did; of other steps rises within rounding are accepted.
             promising = stationarity < EXTRAPOLATE_BELOW and math.inf > gain > 10 * slack
             wanted, safe = history[-1] - gain / 4, history[-1] + slack
+            objective = history[-1]
             moves = _moves(problem, centers, weighted, stride if promising else 0.0, wanted, safe)
-            accepted = _first_accepted(problem, moves)
-            if accepted is not None:
-                centers, weighted, objective, stride = accepted
-            history.append(history[-1] if accepted is None else objective)
+            for moved, limit, following in moves:
+                reweighed = problem.weigh(moved)
+                reached = problem.objective(moved, reweighed)
+                if reached <= limit:
+                    centers, weighted, objective, stride = moved, reweighed, reached, following
+                    break
+                del reweighed  # an array of all pairs
+            history.append(objective)
             stationarity = problem.stationarity(centers, weighted)
             gain = history[-2] - history[-1]
             # Near a minimum the gradient still shows progress that the objective no longer shows.
             moving = gain > slack or stationarity < 0.9 * best
             best = min(best, stationarity) if moving else best
             stalled = 0 if moving else stalled + 1
-            progress(
-                f"fusing, lam {problem.lam:.4g}", iteration, max_iter, objective=history[-1], gradient=stationarity
-            )
+            progress(f"fusing, lam {problem.lam:.4g}", iteration, max_iter, objective=objective, gradient=stationarity)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return Descent(centers, weighted, tuple(history), stationarity, status)
 
 
-#: Centres to move to, the largest objective accepted there, and the extrapolation factor that follows (stride).
-_Move = tuple[Array, float, float]
-
-
-def _first_accepted(problem: Problem, moves: Iterator[_Move]) -> tuple[Array, PairWeights, float, float] | None:
-    """The centres of the first move that does not raise the objective, their weights, the objective and the stride."""
-    for moved, limit, stride in moves:
-        reweighed = problem.weigh(moved)
-        objective = problem.objective(moved, reweighed)
-        if objective <= limit:
-            return moved, reweighed, objective, stride
-        del reweighed  # an array of all pairs
-    return None
-
-
 def _moves(
     problem: Problem, centers: Array, weighted: PairWeights, stride: float, wanted: float, safe: float
-) -> Iterator[_Move]:
-    """Yield steps, the longest first.
+) -> Iterator[tuple[Array, float, float]]:
+    """Yield steps, the longest first: centres, the largest objective accepted there, and the stride that follows.
 
     An extrapolation past the minimum of the majoriser by a stride (if it is above 0), which must reach an objective
     that is `wanted`; that minimum; and the plain averaging step, which never fails except for rounding.

@@ -21,7 +21,7 @@ import numpy as np
 
 from fusewise.fusion._loop import Descent
 from fusewise.fusion._penalties import Penalty
-from fusewise.fusion._problem import PooledEntries, Problem, place
+from fusewise.fusion._problem import Problem, place
 from fusewise.kernels import Array, Index, Real, beside, components, sum_by, to_host
 from fusewise.observations import Quadratics
 from fusewise.pairs import SparseWeights
@@ -111,7 +111,6 @@ class MergedProblem:
         counts = np.bincount(of_node, members, minlength=n_groups).astype(members.dtype)
         observations = problem.observations
         observations = observations.on_host if isinstance(observations, Quadratics) else observations
-        assert isinstance(observations, PooledEntries | Quadratics)  # a constraint is not merged
         smaller = replace(
             problem,
             observations=observations.merge(of_node, n_groups),

@@ -13,7 +13,7 @@ from fusewise.fusion._fidelity import Box, Fidelity
 from fusewise.fusion._loop import Descent, Status
 from fusewise.fusion._merging import MergedProblem
 from fusewise.fusion._penalties import Penalty
-from fusewise.fusion._setup import PosedProblem
+from fusewise.fusion._problem import PosedProblem
 from fusewise.kernels import Index, Labels, Values, to_host
 from fusewise.observations import Entries, number_by_size
 from fusewise.pairs import common_boxes

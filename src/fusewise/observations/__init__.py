@@ -31,10 +31,11 @@ from fusewise.observations._entries import (
     Table,
     each_block,
     row_blocks,
+    stored_where,
     varying_columns,
     wide,
 )
-from fusewise.observations._quadratics import Observations, Quadratics
+from fusewise.observations._quadratics import Quadratics
 from fusewise.observations._streamed import (
     ArrayBlocks,
     ColumnMoments,

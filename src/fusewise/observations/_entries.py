@@ -126,7 +126,6 @@ class Entries(Table, Record):
     weights: Real | None = field(default=None)  # how often each column counts; None: once
     variances: Real | None = None  # N x P, the v_ij of entries observed with an error N(0, v_ij); None: all are exact
 
-    separable = True
     _arrays: ClassVar[tuple[str, ...]] = ("values", "mask", "variances")  # those of one number for each entry
     _bounds: ClassVar[tuple[Real, ...]] = ()  # lower and upper ones of entries, if there are any
     _rules: ClassVar = {
@@ -280,19 +279,6 @@ class Entries(Table, Record):
         """S_i (u_i - x_i), zero where missing."""
         return np.where(self.mask, centers - self.values, 0)
 
-    def misfit(self, centers: Values) -> float:
-        """sum_i ||S_i (u_i - x_i)||²."""
-        return float(np.square(np.abs(self.residual(centers)), dtype=float).sum())
-
-    def normal(self, centers: Values) -> Values:
-        """S_i u_i."""
-        return centers * self.seen
-
-    def solve(self, anchors: Values, pull: Real) -> Values:
-        """argmin_u ||S_i(u - x_i)||² + t_i ||u - v_i||²: a weighted mean where observed, the anchor where missing."""
-        pull = pull[:, None]
-        return np.where(self.mask, (self.values + pull * anchors) / (1 + pull), anchors)
-
     @cached_property
     def _range(self) -> tuple[Values, Values]:
         """Smallest and largest observed entry of each column (real and imaginary parts apart), 0 if there is none."""
@@ -312,22 +298,6 @@ class Entries(Table, Record):
     def is_constant(self) -> Mask:
         low, high = self._range
         return ~np.asarray((low < high).reshape(self.shape[1], -1).any(axis=1))
-
-    def confine(self, centers: Values) -> Values:
-        """Clip the centres to the range of the observed entries of each column.
-
-        The range is convex and contains every observation, so clipping moves no centre away from its data and no two
-        centres apart: the objective cannot rise. It stops entries that no observation determines from drifting.
-        """
-        low, high = self._range
-        parts = np.ascontiguousarray(centers).view(centers.real.dtype)
-        return np.asarray(np.clip(parts, low, high)).view(centers.dtype)
-
-    def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
-        """(S_i + t_i I)^-1, as a function of the right-hand sides."""
-        system = self.seen + pull[:, None]
-        system[system <= 0] = 1
-        return lambda right: right / system
 
 
 def wide(dtype: np.dtype[Any]) -> type[np.floating[Any]] | type[np.complexfloating[Any, Any]]:

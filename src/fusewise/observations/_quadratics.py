@@ -1,51 +1,14 @@
-"""The interface of an observation model, and observations given by quadratic functions of the centres."""
+"""Observations given by quadratic functions of the centres."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
-from fusewise.kernels import (
-    Array,
-    Index,
-    Real,
-    Values,
-    block_inverses,
-    block_products,
-    library,
-    rounding_unit,
-    to_host,
-    total,
-)
-
-
-class Observations(Protocol):
-    """The quadratic ||A_i u - b_i||² of each point i, through operations on all centres at once (N x dimension)."""
-
-    @property
-    def separable(self) -> bool: ...  # whether every A_i' A_i is diagonal, so that columns can be solved for one by one
-    @property
-    def shape(self) -> tuple[int, int]: ...  # (N, dimension of a centre)
-    @property
-    def is_complete(self) -> bool: ...  # whether every A_i' A_i is the identity
-    @property
-    def target(self) -> Values: ...  # A_i' b_i
-    @property
-    def centred(self) -> Values: ...  # A_i' (b_i - A_i m), with one common centre m for all points: scales gradients
-
-    def misfit(self, centers: Values) -> float: ...  # sum_i ||A_i u_i - b_i||²
-    def normal(self, centers: Values) -> Values: ...  # A_i' A_i u_i
-    def solve(self, anchors: Values, pull: Real) -> Values: ...  # argmin_u ||A_i u - b_i||² + t_i ||u - v_i||²
-
-    def confine(self, centers: Values) -> Values:
-        """Project the centres onto a set that contains a minimum; this never raises the objective."""
-
-    def preconditioner(self, pull: Real) -> Callable[[Values], Values]:
-        """(A_i' A_i + t_i I)^-1, as a function of the right-hand sides."""
+from fusewise.kernels import Array, Index, block_inverses, block_products, library, rounding_unit, to_host, total
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +30,6 @@ class Quadratics:
     def shape(self) -> tuple[int, int]:
         n, r = self.target.shape
         return n, r
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether every G_i is the identity, so that all points share one system."""
-        if not isinstance(self.gram, np.ndarray):
-            return False  # there is no such system on a device
-        return bool(np.array_equal(self.gram, np.broadcast_to(np.eye(self.shape[1]), self.gram.shape)))
 
     @cached_property
     def mean(self) -> Array:
@@ -116,10 +72,6 @@ class Quadratics:
     def solve(self, anchors: Array, pull: Array) -> Array:
         """argmin_u ||A_i u - b_i||² + t_i ||u - v_i||² = v_i + (G_i + t_i I)^+ (h_i - G_i v_i)."""
         return anchors + self.preconditioner(pull)(self.target - self.normal(anchors))
-
-    def confine(self, centers: Array) -> Array:
-        """Return the centres unchanged: there is no known range to project onto."""
-        return centers
 
     def preconditioner(self, pull: Array) -> Callable[[Array], Array]:
         """(G_i + t_i I)^-1, as a function of the right-hand sides."""

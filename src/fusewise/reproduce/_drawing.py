@@ -153,13 +153,12 @@ def draw_maps(maps: Sequence[Sequence[Mapping[str, npt.NDArray[Any]]]], rows: Se
     return figure
 
 
-def draw_cells(axes: Axes, values: Values, columns: Sequence[str], rows: Sequence[str], crossed: Any = None) -> Any:
-    """Probabilities as a grid of shaded cells with their numbers; `crossed` ones are marked."""
+def draw_cells(axes: Axes, values: Values, columns: Sequence[str], rows: Sequence[str]) -> Any:
+    """Probabilities as a grid of shaded cells with their numbers."""
     image = axes.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto", origin="lower")
     for (i, j), value in np.ndenumerate(values):
         shown = "1" if value == 1 else "0" if value == 0 else f"{min(value, 0.99):.2f}".lstrip("0")
-        mark = "✗" if crossed is not None and crossed[i, j] else ""
-        axes.text(j, i, shown + mark, ha="center", va="center", size=7.5, color="white" if value < 0.55 else INK)
+        axes.text(j, i, shown, ha="center", va="center", size=7.5, color="white" if value < 0.55 else INK)
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)

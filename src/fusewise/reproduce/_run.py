@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from fusewise.reproduce import (
 )
 from fusewise.reproduce._drawing import encode
 from fusewise.reproduce._study import Outcomes, Study, StudyResult, load_result, run_trials
-from fusewise.support import InputError, finite_json, write_whole
+from fusewise.support import InputError, write_whole
 
 STUDIES: dict[str, Study] = {
     study.name: study
@@ -39,7 +39,7 @@ STUDIES: dict[str, Study] = {
     )
 }
 
-PAGE, NUMBERS, TRIALS = "index.html", "numbers.json", "trials"
+PAGE, TRIALS = "index.html", "trials"
 
 #: The mark of each verdict, and its class in the style sheet.
 MARKS = {"agrees": ("✓", "yes"), "agrees in part": ("◐", "part"), "differs": ("✗", "no")}
@@ -68,7 +68,7 @@ def reproduce(
     Parameters
     ----------
     figures : names, of ``STUDIES``.
-    out : folder for ``index.html``, the pictures, ``numbers.json`` and the results of trials, which a later run uses.
+    out : folder for ``index.html``, the pictures and the results of trials, which a later run uses.
         The page also shows the other figures whose trials are all there.
     quick : fewer and smaller trials.
     jobs : processes; None: one for each processor.
@@ -104,16 +104,6 @@ def reproduce(
     }
     for file, content in images.items():
         write_whole(out / file, content)
-    numbers = {
-        name: {
-            "claims": [asdict(claim) for claim in section.found.claims],
-            "tables": [asdict(table) for table in section.found.tables],
-            "quick": section.quick,
-            "version": fusewise.__version__,
-        }
-        for name, section in sections.items()
-    }
-    write_whole(out / NUMBERS, finite_json(numbers, indent=1).encode())
     write_whole(out / PAGE, render(list(sections.values()), images).encode())
     return {name: section.found for name, section in sections.items() if name in figures}
 

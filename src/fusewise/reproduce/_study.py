@@ -1,14 +1,13 @@
 """What a figure of the paper is here: trials to compute, then pictures, tables and claims made of their results.
 
 Trials are pure, seeded functions of a few settings, computed in parallel. A trial is identified by its function, its
-settings, its source and the version of the library. Its result, arrays by name, is kept in a ``.npz`` file, so that an
+settings and the version of the library. Its result, arrays by name, is kept in a ``.npz`` file, so that an
 interrupted run resumes where it stopped, and a second run computes only what is missing.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import signal
 import warnings
@@ -16,7 +15,6 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
 Result = Mapping[str, npt.NDArray[Any]]
 
-_source = cache(inspect.getsource)  # asked for once for each trial
-
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -46,9 +42,9 @@ class Trial:
 
     @property
     def file_name(self) -> str:
-        """Name of the file that keeps the result: a digest of settings, source and version."""
+        """Name of the file that keeps the result: a digest of function, settings and version."""
         name = f"{self.function.__module__}.{self.function.__qualname__}"
-        identity = [name, dict(self.settings), _source(self.function), fusewise.__version__]
+        identity = [name, dict(self.settings), fusewise.__version__]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:24] + ".npz"
 
 
