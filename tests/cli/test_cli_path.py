@@ -13,7 +13,7 @@ from fusewise import PenalizedFusion
 from fusewise.datasets import hide_entries, make_clusters
 from fusewise.fidelity import Ball
 from fusewise.penalties import H1, MCP
-from fusewise.theory import ClusterGeometry, success_probability
+from fusewise.theory import ClusterGeometry, required_sampling, success_probability
 
 
 def standardised(X):

@@ -21,6 +21,7 @@ from fusewise.observations import (
     Block,
     DaskBlocks,
     DaskTable,
+    DataWarning,
     Entries,
     RowSample,
     Table,
@@ -30,7 +31,7 @@ from fusewise.observations import (
     numbered,
     row_blocks,
 )
-from fusewise.support import DataWarning, InputError, counted, some_of
+from fusewise.support import InputError, counted, some_of
 from fusewise.tables import FrameEncoder, contents_of, find_columns
 
 
@@ -261,8 +262,8 @@ def warn_of_drift(before: Entries, block: Table, encoder: FrameEncoder | None) -
     if far.any():
         said = some_of([repr(names[j]) for j in np.flatnonzero(far)], 5)
         warnings.warn(
-            f"the mean of column {said} is more than {FAR_AWAY:g} standard deviations from that of the rows before: the "
-            "table may be drifting",
+            f"the mean of column {said} is more than {FAR_AWAY:g} standard deviations from that of the rows before: "
+            "the table may be drifting",
             DataWarning,
             stacklevel=4,
         )

@@ -118,9 +118,7 @@ def report(outcomes: Outcomes) -> StudyResult:
         eta1 = theory.eta0(theory.beta1(1, 1.0), size, 2)
         uniform[size] = (min(1.0, float(eta1)), outcomes.mean("failed", size=size, **UNIFORM))
     claims = [
-        _pair_claim(),
         _bound_claim(noiseless[NOISELESS_SIZES[0]][2], noiseless[NOISELESS_SIZES[-1]][2]),
-        _approximation_claim(),
         _missing_claim(noiseless, outcomes),
         _complete_claim(outcomes),
         _uniform_claim(*uniform[UNIFORM_SIZES[-1]]),
@@ -140,20 +138,6 @@ def report(outcomes: Outcomes) -> StudyResult:
     return StudyResult([_draw_bounds()], claims, tables)
 
 
-def _pair_claim() -> Claim:
-    curves = np.array([theory.beta0(P0, P, kappa, MU0) for kappa in KAPPAS])
-    falls, ordered = bool(np.all(np.diff(curves, axis=1) < 0)), bool(np.all(np.diff(curves, axis=0) >= 0))
-    return Claim(
-        "beta0, the probability that two points of different clusters can share a centre, falls with rising p0 and "
-        "with falling kappa.",
-        f"On {curves.size} points: falls with p0 {'everywhere' if falls else 'not everywhere'}, with kappa "
-        f"{'everywhere' if ordered else 'not everywhere'}. At p0 = 0.5: "
-        + ", ".join(f"{theory.beta0(0.5, P, k, MU0):.3f} (kappa {k:g})" for k in KAPPAS)
-        + ".",
-        verdict(falls and ordered),
-    )
-
-
 def _bound_claim(small: float, large: float) -> Claim:
     grid = np.array([[paper_bound(kappa, M) for M in (6, 12, 25, 50, 100)] for kappa in KAPPAS])
     rises_p0 = bool(np.all(np.diff(grid, axis=2) >= -1e-12))
@@ -167,20 +151,6 @@ def _bound_claim(small: float, large: float) -> Claim:
         verdict(rises_p0 and falls_kappa and not worse.any() and large <= small, in_part=rises_p0 and falls_kappa),
         "This is true of the bound, nearly everywhere, not of the probability itself: the more rows, the more likely "
         "that one of them observed no separating feature (see Theorem 2.4).",
-    )
-
-
-def _approximation_claim() -> Claim:
-    paper, approx = (
-        np.array([[bound(k, M) for M in DASHES] for k in KAPPAS]) for bound in (paper_bound, approximate_bound)
-    )
-    valid = np.isfinite(approx)
-    below = bool(np.all(approx[valid] <= paper[valid] + 1e-12))
-    return Claim(
-        "eta0 is at most eta0_approx (two clusters, under a condition on beta0).",
-        f"Holds at {'all' if below else 'not all'} {np.count_nonzero(valid)} of {valid.size} points where the "
-        f"condition is met.",
-        verdict(below),
     )
 
 

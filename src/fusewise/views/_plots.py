@@ -446,7 +446,14 @@ class DendrogramDisplay(_Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, most_leaves: int = 30, ax: Any = None) -> Self:
-        """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
+        """Plot the merge tree of a model.
+
+        Parameters
+        ----------
+        estimator : a fitted ``FusionClustering``.
+        most_leaves : at most so many branches are drawn to the bottom.
+        ax : matplotlib axes.
+        """
         found = read_findings(estimator)
         if not isinstance(found.path, Choice) or found.path.tree.n_points < 2:
             raise InputError("there is no tree to draw: FusionClustering makes one, of two rows or more")
