@@ -22,7 +22,7 @@ import fusewise
 from fusewise.kernels import Values
 from fusewise.support import refuse_unwritable, written_whole
 
-FORMAT, VERSION = "fusewise-model", 5
+FORMAT, VERSION = "fusewise-model", 6
 
 MANIFEST, MODEL = "manifest.json", "model.json"
 
