@@ -242,8 +242,8 @@ def test_headers_are_never_evaluated(altered, header):
 
 
 def test_versions(altered):
-    refused(altered({}, about={"version": 6}), "by a newer version (format 6, this one reads 5): upgrade Fusewise")
-    refused(altered({}, about={"version": 1}), "by an older version (format 1, this one reads 5): fit the model again")
+    refused(altered({}, about={"version": 7}), "by a newer version (format 7, this one reads 6): upgrade Fusewise")
+    refused(altered({}, about={"version": 1}), "by an older version (format 1, this one reads 6): fit the model again")
     refused(altered({}, about={"format": "other"}), "its format is 'other'")
     refused(altered({}, about={"version": "1"}), "not a Fusewise model")
     refused(altered({}, about={"versions": None}), "damaged")
