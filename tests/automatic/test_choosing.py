@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 from sklearn.datasets import make_blobs
+from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 from fusewise.automatic import choose
@@ -219,3 +220,23 @@ def test_many_narrow_clusters_in_two_columns_are_found(rows):
     truth = np.repeat(np.arange(150), rows)
     X = rng.uniform(0, 100, (150, 2))[truth] + rng.normal(0, 0.3, (len(truth), 2))
     assert adjusted_rand_score(truth, choose(as_entries(X)).classify(as_entries(X)).labels) > 0.9
+
+
+class TestUncorrelatedColumns:
+    """As of principal component scores of one variance, whose axes are all alike."""
+
+    def scores(self, n_groups, n_rows, n_columns, apart):
+        rng = np.random.default_rng(0)
+        centers = apart * rng.standard_normal((n_groups, n_columns)) / np.sqrt(2 * n_columns)
+        truth = rng.integers(n_groups, size=n_rows)
+        rows = centers[truth] + rng.standard_normal((n_rows, n_columns))
+        return PCA(n_columns, whiten=True).fit_transform(rows), truth
+
+    def test_groups_are_found(self):
+        X, truth = self.scores(8, 600, 15, apart=7)
+        for told in ({}, {"n_clusters": 8}):
+            assert adjusted_rand_score(truth, chosen(X, **told)[1]) > 0.95
+
+    def test_there_are_none_in_noise(self):
+        X, _ = self.scores(1, 300, 20, apart=0)
+        assert chosen(X)[0].n_clusters == 1

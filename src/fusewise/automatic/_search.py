@@ -56,8 +56,9 @@ from fusewise.support import counted
 #: Dimensions searched first, and at most. A table with no more columns than the latter is also searched in all its
 #: dimensions.
 RANK, LARGEST_RANK = 6, 12
-#: All dimensions of so many columns are searched if no axis has twice the variance of the others.
-MOST_ALIKE = 50
+#: All dimensions of so many columns are searched if no axis has twice the variance of the others; the inverses of all
+#: patterns of missing values are that much work at most.
+MOST_ALIKE, MOST_INVERTED = 50, 100_000_000
 #: Numbers of classes up to this one are all compared; of larger ones some.
 EVERY = 12
 #: The comparison ends when the criterion has not improved for this many numbers of clusters.
@@ -297,18 +298,14 @@ MOST_COMPONENTS, ROWS_EACH = 15, 3
 
 
 def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
-    """All dimensions if these are few, or no axis stands out; else as many as the centres that were found span.
+    """All dimensions if these are few; else as many as the centres of the clusters that were found span.
 
-    Columns such as the scores of a principal component analysis are uncorrelated: brought to one variance, any axes are
-    as good as others, and a few of them show nothing. For latent classes coordinates are only where EM begins: others
-    changed nothing on average over 53 tables.
+    For latent classes coordinates are only where EM begins: others changed nothing on average over 53 tables.
     """
     columns = search.n_columns
     if search.for_classes:
         return found
-    few = columns <= min(LARGEST_RANK, search.most)
-    subspace = found.placed.subspace
-    whole = few or (columns <= min(MOST_ALIKE, search.most) and subspace.variances.max() < subspace.noise)
+    whole = columns <= min(LARGEST_RANK, search.most)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
     if wanted <= found.rank:
         return found
@@ -316,8 +313,28 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
         other = search(wanted)
     except FloatingPointError:  # the noise beside so many axes is too small to compute with
         return found
-    crowded = few and found.best.n_groups > LARGEST_RANK  # where the first search ended
+    crowded = found.best.n_groups > LARGEST_RANK  # where the first search ended
     return other if not whole or crowded or other.gain > found.gain else found
+
+
+def axes_alike(search: TreeSearch, found: Searched) -> Searched:
+    """All dimensions of more columns, by the tree and by k-means, if no axis stands out.
+
+    Columns such as the scores of a principal component analysis are uncorrelated: brought to one variance, any axes are
+    as good as others, and a few of them show nothing.
+    """
+    subspace, columns = found.placed.subspace, search.n_columns
+    work = columns**3 * found.placed.rows.evidence.precision.shape[2]
+    if not LARGEST_RANK < columns <= min(MOST_ALIKE, search.most) or work > MOST_INVERTED:
+        return found
+    if search.for_classes or search.hints or subspace.variances.max() >= subspace.noise:
+        return found
+    other = search(columns)
+    numbers = [search.n_clusters] if search.n_clusters else range(2, MOST_CLUSTERS + 1)
+    groups = [kmeans_groups(other.placed.rows.places, k) for k in numbers if k < len(other.placed.rows.places)]
+    smallest = 1 if search.told else search.smallest
+    other = search.with_others(other, [each for each in groups if np.bincount(each).min() >= smallest])
+    return other if other.gain > found.gain else found
 
 
 def independent_columns(search: TreeSearch, found: Searched) -> Searched:
@@ -490,6 +507,7 @@ def _pieces(search: TreeSearch, rows: Rows) -> Labels:
 #: Tried in this order, each on what the ones before have found.
 PROPOSALS: tuple[Callable[[TreeSearch, Searched], Searched], ...] = (
     more_dimensions,
+    axes_alike,
     independent_columns,
     kmeans,
     some_columns,
