@@ -103,10 +103,8 @@ def level_shares(
         where = np.flatnonzero(columns.spread(ordered))[some.spread(better)]
         shares[:, where] = other[:, some.spread(better)]
         evidence[ordered] = np.maximum(gained, evidence[ordered])
-    fits = counts * np.log(shares)
-    if weights is not None:
-        return shares, float((columns.sums(fits.sum(axis=0)) - evidence) @ weights[starts])
-    return shares, float(np.sum(fits) - evidence.sum())
+    often = 1.0 if weights is None else weights[starts]
+    return shares, float(np.sum(often * (columns.sums(np.sum(counts * np.log(shares), axis=0)) - evidence)))
 
 
 def _smoothed(columns: _Counts, prior: Real, entries: float | None) -> tuple[Real, Real]:
@@ -166,7 +164,6 @@ class ColumnData:
     held: Any
     n_numbers: Index
     errors: Real | None = None
-    layers: tuple[tuple[float, Mask, Index], ...] = ()  # of numbers with weights: d_l, which, and how many of each row
 
     @classmethod
     def of(cls, table: InMemory, levels: Levels) -> ColumnData:
@@ -180,34 +177,31 @@ class ColumnData:
         else:
             numbers, held = np.hstack(cells), (csr_array(held) if 8 * np.count_nonzero(held) < held.size else held)
         counts = np.asarray(cells[2].sum(axis=1)).ravel().astype(np.intp)
-        parts: list[tuple[float, Mask, Index]] = []
-        if real.weights is not None and numeric.any():
-            for share, kept in layers(real.weights[numeric]):
-                parts.append((share, kept, np.asarray(cells[2] @ kept.astype(float)).ravel().astype(np.intp)))
         errors = None if real.variances is None else real.variances[:, numeric]
-        own = numbers, cells[2], held, counts, errors, tuple(parts)
-        return cls(real, np.iscomplexobj(table.values), levels, numeric, *own)
+        return cls(real, np.iscomplexobj(table.values), levels, numeric, numbers, cells[2], held, counts, errors)
+
+    @cached_property
+    def weights(self) -> Real:
+        """How often each real column counts."""
+        return np.ones(self.shape[1]) if self.real.weights is None else self.real.weights
 
     @property
     def weight(self) -> float:
         """How often a column of numbers counts on average."""
-        weights = None if self.real.weights is None else self.real.weights[self.numeric]
-        return 1.0 if weights is None or not len(weights) else float(weights.mean())
+        return float(self.weights[self.numeric].mean()) if self.numeric.any() else 1.0
+
+    @cached_property
+    def layers(self) -> list[tuple[float, Mask, Index]]:
+        """Of the columns of numbers: each d_l and which columns (``layers``), and how many of these each row has."""
+        each = layers(self.weights[self.numeric])
+        return [(d, kept, np.asarray(self.seen @ kept.astype(float)).ravel().astype(np.intp)) for d, kept in each]
 
     @property
     def judged(self) -> ColumnData:
         """The data by which partitions are compared, in which no column counts more than once (``Evidence.judged``)."""
         if self.real.weights is None:
             return self
-        ends = np.minimum(np.cumsum([share for share, *_ in self.layers]), 1.0)
-        parts = zip(np.diff(ends, prepend=0.0).tolist(), self.layers, strict=True)
-        once = replace(self.real, weights=at_most_once(self.real.weights))
-        return replace(self, real=once, layers=tuple((share, *rest) for share, (_, *rest) in parts))
-
-    @cached_property
-    def level_weights(self) -> Real | None:
-        """How often each column of levels counts."""
-        return None if self.real.weights is None else self.real.weights[~self.numeric]
+        return replace(self, real=replace(self.real, weights=np.minimum(self.weights, 1.0)))
 
     @cached_property
     def floor(self) -> Real:
@@ -284,18 +278,15 @@ class _NumberSums(NamedTuple):
 def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> tuple[Real, Real]:
     """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, N x K."""
     m, s = means[:, rows.numeric], variances[:, rows.numeric]
-    distances, densities = rows.distances(m, s)
-    densities = densities + log_tails(distances, rows.n_numbers[:, None])
-    if rows.real.weights is not None:
-        densities = np.zeros_like(densities)
-        for share, kept, n_numbers in rows.layers:
-            squares, heights = rows.distances(m, s, kept)
-            densities += share * (heights + log_tails(squares, n_numbers[:, None]))
+    distances, heights = rows.distances(m, s)
+    densities = np.zeros_like(heights)
+    for share, kept, n_numbers in rows.layers:
+        squares, rest = (distances, heights) if kept.all() else rows.distances(m, s, kept)
+        densities += share * (rest + log_tails(squares, n_numbers[:, None]))
     if rows.levels:
         held = means[:, ~rows.numeric]
         unit = _units_of_levels(held, rows.levels)
-        logs = np.log(held / unit) / unit
-        densities += rows.held @ (logs if rows.level_weights is None else rows.level_weights * logs).T
+        densities += rows.held @ (rows.weights[~rows.numeric] * np.log(held / unit) / unit).T
     densities += np.log(shares)
     return densities, distances
 
@@ -502,7 +493,7 @@ def _fit_levels(means: Real, held: Real, middle: Real, rows: ColumnData, pseudo:
     unit = np.where(unit > 0, unit, 1.0)  # a column that none of these rows has an entry in
     counts = held / unit
     base, ordered = _positive(middle[where] / unit, counts.sum(), starts), np.array([block.ordered for block in levels])
-    shares, cost = level_shares(counts, base, starts, ordered, pseudo, at_most_once(rows.level_weights))
+    shares, cost = level_shares(counts, base, starts, ordered, pseudo, np.minimum(rows.weights[where], 1.0))
     means[:, where] = shares * unit
     return cost
 
@@ -526,7 +517,7 @@ class LevelEvidence:
         self._ordered = np.array([block.ordered for block in levels])
         where = ~is_number(real.shape[1], levels)
         self._held = csr_array(real.values[:, where] != 0, dtype=float)
-        self._weights = None if real.weights is None else real.weights[where]
+        self._weights = np.ones(self._held.shape[1]) if real.weights is None else real.weights[where]
         totals = np.asarray(self._held.sum(axis=0))
         sums = np.maximum(np.add.reduceat(totals, self._starts), 1.0)
         together = np.zeros(table.shape[0], np.intp)
@@ -540,30 +531,14 @@ class LevelEvidence:
     def log_shares(self, posterior: Real) -> Real:
         """log of the probability of each row's levels in each of K groups, N x K, given p(k | row), N x K."""
         shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._starts, self._ordered)
-        return np.asarray(self._held @ _times(np.log(shares), self._weights).T)
+        return np.asarray(self._held @ (self._weights * np.log(shares)).T)
 
     def _evidence(self, labels: Index) -> float:
         n = len(labels)
         member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, int(labels.max()) + 1))
-        counts = _dense(member.T @ self._held)
-        shares, cost = level_shares(
-            counts, self._base, self._starts, self._ordered, weights=at_most_once(self._weights)
-        )
-        return float(np.sum(counts * _times(np.log(shares), at_most_once(self._weights))) - cost)
-
-
-def at_most_once(weights: Real | None) -> Real | None:
-    """The weights by which partitions are compared (``Evidence.judged``)."""
-    return None if weights is None else np.minimum(weights, 1.0)
-
-
-def _times(logs: Real, weights: Real | None) -> Real:
-    return logs if weights is None else weights * logs
-
-
-def only_columns(table: InMemory, columns: Index) -> InMemory:
-    """Some of the columns of a table."""
-    return table.standardised(columns, np.ones(table.shape[1]), np.zeros(table.shape[1]))
+        counts, once = _dense(member.T @ self._held), np.minimum(self._weights, 1.0)  # ``Evidence.judged``
+        shares, cost = level_shares(counts, self._base, self._starts, self._ordered, weights=once)
+        return float(np.sum(once * counts * np.log(shares)) - cost)
 
 
 def _as_columns(rows: Real, complex_: bool) -> Values:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic._units import layers
+from fusewise.automatic._units import layers, only_columns
 from fusewise.kernels import (
     SMALL,
     Index,
@@ -141,11 +141,11 @@ class Evidence(Record):
         return self.small and few(0)
 
     def turned(self, factor: Real) -> Evidence:
-        """The same rows in coordinates s with v = L s, given L."""
+        """The same rows in coordinates s with v = L s, given L; every column counts once."""
         r = len(factor)
         half = (factor.T @ self.precision.reshape(r, -1)).reshape(r, r, -1)
-        places = np.linalg.solve(factor, self.places)
-        return replace(self, precision=factor.T @ half, vector=factor.T @ self.vector, places=places)
+        precision, vector, places = factor.T @ half, factor.T @ self.vector, np.linalg.solve(factor, self.places)
+        return Evidence(precision, self.pattern, vector, self.constant, places, self.dimensions, self.small)
 
     def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
         """Sort rows (by default all) by group, and within a group by pattern of missing values."""
@@ -210,15 +210,8 @@ class Evidence(Record):
     def posterior(self, variances: Real) -> tuple[Real, Real]:
         """Mean (N x r) and covariance (N x r x r) of each row's coordinates, given the prior N(0, diag(variances))."""
         root = np.sqrt(variances)  # on both sides: a variance of zero gives a coordinate of zero
-        r, _, n = self.precision.shape
-        covariance = np.empty((n, r, r))
-
-        def invert(begin: int, end: int) -> None:
-            system = root[:, None] * self.precision[:, :, begin:end].transpose(2, 0, 1) * root + np.eye(r)
-            covariance[begin:end] = root[:, None] * np.linalg.inv(system) * root
-
-        in_ranges(n, r**3, invert)
-        covariances = covariance[self.pattern]
+        system = root[:, None] * self.precision.transpose(2, 0, 1) * root
+        covariances = (root[:, None] * np.linalg.inv(system + np.eye(len(root))) * root)[self.pattern]
         return np.einsum("ikl,li->ik", covariances, self.vector), covariances
 
 
@@ -242,15 +235,10 @@ class LayeredEvidence(Evidence):
     @classmethod
     def around(cls, whole: Evidence, subspace: Subspace, entries: InMemory, weights: Real) -> LayeredEvidence:
         """The layers of a table."""
-        p = len(weights)
-        parts, shares = [], []
-        for share, kept in layers(weights):
-            columns = np.flatnonzero(kept)
-            some = entries.standardised(columns, np.ones(p), np.zeros(p))
-            parts.append(Evidence._once(subspace.of_columns(columns), some))
-            shares.append(share)
-        sizes = np.array([(weights >= w).mean() for w in np.unique(weights)])
-        return cls(**_fields(whole), layers=tuple(parts), shares=np.array(shares), sizes=sizes)
+        shares, kept = zip(*layers(weights), strict=True)
+        columns = [np.flatnonzero(each) for each in kept]
+        parts = tuple(Evidence._once(subspace.of_columns(each), only_columns(entries, each)) for each in columns)
+        return cls(**_fields(whole), layers=parts, shares=np.array(shares), sizes=np.mean(kept, axis=1))
 
     @property
     def weight(self) -> float:
@@ -259,9 +247,6 @@ class LayeredEvidence(Evidence):
     @property
     def judged(self) -> Evidence:
         return replace(self, shares=np.diff(np.minimum(np.cumsum(self.shares), 1.0), prepend=0.0))
-
-    def turned(self, factor: Real) -> Evidence:
-        return Evidence(**_fields(self)).turned(factor)
 
     def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
         groups = super().grouped(labels, n_groups, rows)

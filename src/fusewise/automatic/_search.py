@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fusewise.automatic._classes import ENOUGH_GAINED, by_independent_columns, classes_of, fewest, kmeans_groups
-from fusewise.automatic._columns import LevelEvidence, only_columns
+from fusewise.automatic._columns import LevelEvidence
 from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of, criterion, foreseen
 from fusewise.automatic._cuts import (
     FEWEST,
@@ -45,7 +45,7 @@ from fusewise.automatic._rows import (
     parts_of,
     prior_variances,
 )
-from fusewise.automatic._units import Levels, is_number
+from fusewise.automatic._units import Levels, is_number, only_columns
 from fusewise.automatic._valleys import in_parts, linked, one_hump, without_valley
 from fusewise.kernels import Index, Labels, Real, in_threads
 from fusewise.observations import InMemory

@@ -37,6 +37,11 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
     return numeric
 
 
+def only_columns(table: InMemory, columns: Index) -> InMemory:
+    """Some of the columns of a table."""
+    return table.standardised(columns, np.ones(table.shape[1]), np.zeros(table.shape[1]))
+
+
 def layers(weights: Real) -> list[tuple[float, Mask]]:
     """The d_l and which columns have a weight of at least w_l, for the different weights 0 < w_1 < w_2 < ...
 
