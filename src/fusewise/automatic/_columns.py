@@ -512,16 +512,14 @@ class LevelEvidence:
 
     def __init__(self, table: InMemory, levels: Levels) -> None:
         real = table.real()
-        widths = [block.stop - block.start for block in levels]
-        self._starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
+        self._starts = np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
         self._ordered = np.array([block.ordered for block in levels])
         where = ~is_number(real.shape[1], levels)
         self._held = csr_array(real.values[:, where] != 0, dtype=float)
         self._weights = np.ones(self._held.shape[1]) if real.weights is None else real.weights[where]
-        totals = np.asarray(self._held.sum(axis=0))
-        sums = np.maximum(np.add.reduceat(totals, self._starts), 1.0)
+        totals = np.asarray(self._held.sum(axis=0), float)
         together = np.zeros(table.shape[0], np.intp)
-        self._base = _positive(totals / np.repeat(sums, widths), len(together), self._starts)
+        self._base = _positive(totals / np.maximum(_units_of_levels(totals, levels), 1.0), len(together), self._starts)
         self._alone = self._evidence(together)
 
     def __call__(self, labels: Index) -> float:

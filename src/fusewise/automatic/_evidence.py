@@ -201,11 +201,12 @@ class Evidence(Record):
         )
         return distances, self.heights + 0.5 * (log_det - log_dets)[:, self.pattern]
 
-    def each_applied(self, matrices: Real, vectors: Real) -> Real:
-        """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""
+    def each_applied(self, matrices: Real, vectors: Real, pattern: Index | None = None) -> Real:
+        """The product of each vector (r x N) with the matrix (r x r x U) of its pattern, by default that of a row."""
+        pattern = self.pattern if pattern is None else pattern
         if self.plain:
-            return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors))
-        return np.asarray(each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
+            return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, pattern], vectors))
+        return np.asarray(each_applied(np.ascontiguousarray(matrices), pattern, vectors))
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
         """Mean (N x r) and covariance (N x r x r) of each row's coordinates, given the prior N(0, diag(variances))."""
@@ -281,13 +282,6 @@ class Groups:
         for k, (begin, end) in enumerate(pairwise(self.begin)):
             found[:, begin:end] = matrices[:, :, k] @ vectors[:, begin:end]
         return found
-
-    def all_applied(self, matrices: Real, vectors: Real) -> Real:
-        """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
-        own = vectors[:, self.pattern_group]
-        if self.evidence.plain:
-            return np.asarray(np.einsum("jku,ku->ju", matrices, own))
-        return np.asarray(each_applied(matrices, np.arange(len(self.pattern_group)), own))
 
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
         """Likelihood of each row with its group's spread (K x r x r) integrated out; with the roots if `roots`."""

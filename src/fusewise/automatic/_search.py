@@ -113,11 +113,6 @@ class TreeSearch:
         return bool(self.levels) and self.columns is None
 
     @property
-    def weighted(self) -> bool:
-        """Whether columns have weights."""
-        return self.wide.weights is not None
-
-    @property
     def told(self) -> bool:
         """Whether the number of clusters is given."""
         return self.n_clusters is not None
@@ -370,8 +365,8 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     Few dimensions may show nothing of many clusters: where all seems to be one, or the rows are many, they are looked
     for in as many dimensions as there may be.
     """
-    n, room = search.sample.shape[0], min(LARGEST_RANK, search.most)
-    if search.told or search.for_classes or search.hints or search.weighted or n < ROWS_PER_CLUSTER * MOST_CLUSTERS:
+    n, room, weighted = search.sample.shape[0], min(LARGEST_RANK, search.most), search.wide.weights is not None
+    if search.told or search.for_classes or search.hints or weighted or n < ROWS_PER_CLUSTER * MOST_CLUSTERS:
         return found
     sure = found.chosen > 0 and n < MANY_ROWS
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
@@ -466,8 +461,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
 
 def _within(parts: Index, labels: Labels) -> bool:
     """Whether each group of a partition is on one side of all gaps."""
-    known = parts >= 0
-    counts = in_parts(labels[known], parts[known], int(labels.max()) + 1)
+    counts = in_parts(labels, parts, int(labels.max()) + 1)
     return bool((counts.max(axis=1) >= (1 - BEYOND) * counts.sum(axis=1)).all())
 
 

@@ -106,7 +106,9 @@ class Powers(Record):
         a, b = np.array([_counted(values[seen, j].astype(float)) for j, seen in enumerate(mask.T)]).reshape(-1, 2).T
         t = np.where(mask, a * values + b, 0)
         some = slice(None, None, 1 + len(t) // 1000)
-        central = _central(t[some], mask[some])
+        low = np.where(mask[some], t[some], np.inf).min(axis=0)
+        high = np.where(mask[some], t[some], -np.inf).max(axis=0)
+        central = mask[some] & (t[some] > low) & (t[some] < high)  # one outlier is no shape
         exponents = likeliest(np.where(central, t[some], 0), central)
         y = boxcox1p(t, exponents)  # 0 where missing
         n = np.maximum(mask.sum(axis=0), 1)
@@ -213,12 +215,6 @@ def _counted(values: Real) -> tuple[float, float]:
     return long_tail / unit, -end / unit
 
 
-def _central(t: Real, mask: Mask) -> Mask:
-    """The entries of each column but for the smallest and the largest: one outlier is no shape."""
-    low, high = np.where(mask, t, np.inf).min(axis=0), np.where(mask, t, -np.inf).max(axis=0)
-    return np.asarray(mask & (t > low) & (t < high))
-
-
 def likeliest(t: Real, mask: Mask) -> Real:
     """The exponent of each column with the largest likelihood, by golden-section search between -5 and 5."""
     golden = (np.sqrt(5) - 1) / 2
@@ -321,14 +317,13 @@ class Units(Record):
         return whole
 
 
-def _two_values(sample: InMemory, levels: Levels, weights: Real | None) -> tuple[Index, list[Index], Real, Real, Real]:
+def _two_values(sample: InMemory, levels: Levels, weights: Real) -> tuple[Index, list[Index], Real, Real, Real]:
     """The columns of numbers with two values, runs that are the levels of one category, and the values of all columns.
 
     These are P lower values, P higher ones, and P shares of the higher one. Every row has exactly one of the higher
     values of a run, or no entry there. Columns of a sparse table are left as they are.
     """
     p = sample.shape[1]
-    weights = np.ones(p) if weights is None else weights
     if not isinstance(sample, Entries) or sample.dtype.kind == "c":
         return np.empty(0, np.intp), [], *np.zeros((3, p))
     values, mask = sample.values.astype(float), sample.mask
@@ -374,8 +369,8 @@ def units_of(table: Table, levels: Levels, sample: InMemory, weights: Real | Non
     """
     refuse_tiny(table)
     columns, scale = varying_columns(table)
-    if weights is not None:
-        columns = columns[weights[columns] > 0] if weights[columns].any() else np.flatnonzero(weights)
+    weights = np.ones(len(scale)) if weights is None else weights
+    columns = columns[weights[columns] > 0] if weights[columns].any() else np.flatnonzero(weights)
     middle = table.column_means.copy()
     # A level that no row has (one of earlier rows of a stream) has no logarithm of its share.
     never = np.zeros(len(middle), bool)
@@ -400,10 +395,9 @@ def units_of(table: Table, levels: Levels, sample: InMemory, weights: Real | Non
     columns = np.sort(np.concatenate([np.setdiff1d(columns, two), two, two]))
     flips = np.zeros(len(columns))
     flips[np.searchsorted(columns, two) + 1] = units
-    if weights is not None:
-        flips *= np.sqrt(weights[columns])
-        scale /= np.sqrt(np.where(weights > 0, weights, 1))
+    flips *= np.sqrt(weights[columns])
+    scale /= np.sqrt(np.where(weights > 0, weights, 1))
     begin = np.searchsorted(columns, [first for first, *_ in blocks]).tolist()
     found = sorted(LevelBlock(at, at + width, ordered) for at, (_, width, ordered) in zip(begin, blocks, strict=True))
-    often = None if weights is None or (weights[columns] == 1).all() else weights[columns]
+    often = None if (weights[columns] == 1).all() else weights[columns]
     return Units(columns, scale, middle, flips, None, often), tuple(found)
