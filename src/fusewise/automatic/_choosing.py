@@ -241,8 +241,8 @@ def clusters_of(search: TreeSearch, found: Searched) -> tuple[Mixture, Clusters]
     if not isinstance(best, Mixture):
         densities = best.log_densities(search.sample)[0]
         away = held(densities, search.hints, search.n_clusters)
-        labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
-        mixture, kept = describe(rows, labels, search.worth), best.occupied(search.sample, away)
+        occupied, labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)
+        mixture, kept = describe(rows, labels, search.worth), best.only(occupied)
         pairs: list[tuple[int, int]] = []
     elif best.n_components > MOST_CLUSTERS and not (search.told or search.hints):
         return _many_clusters(search, found, best)

@@ -80,21 +80,16 @@ class _Counts(NamedTuple):
 
 
 def level_shares(
-    counts: Real,
-    base: Real,
-    starts: Index,
-    ordered: Mask | None = None,
-    entries: float | None = None,
-    weights: Real | None = None,
+    counts: Real, base: Real, levels: Levels, entries: float | None = None, weights: Real | None = None
 ) -> tuple[Real, float]:
     """E[q | n] of columns side by side, K x Q, and what not knowing q costs: log p(n | E[q | n]) - log p(n).
 
-    Given are the n_kl, K x Q, the b, Q, where each column begins, and which ones are ordered. With `entries` that is
-    the a of every column, whatever the order; with `weights` (Q) the cost of a column counts so often.
+    Given are the n_kl, K x Q, the b, Q, and the blocks of the columns. With `entries` that is the a of every column,
+    whatever the order; with `weights` (Q) the cost of a column counts so often.
     """
-    columns = _Counts(counts, base, starts)
+    columns, ordered = _Counts(counts, base, _starts(levels)), np.array([block.ordered for block in levels])
     shares, evidence = _smoothed(columns, base[None], entries)
-    if entries is None and ordered is not None and ordered.any():
+    if entries is None and ordered.any():
         some = columns.some(ordered)
         shifted, cost = _shifted(some)
         other, gained = _smoothed(some, shifted, None)
@@ -103,7 +98,7 @@ def level_shares(
         where = np.flatnonzero(columns.spread(ordered))[some.spread(better)]
         shares[:, where] = other[:, some.spread(better)]
         evidence[ordered] = np.maximum(gained, evidence[ordered])
-    often = 1.0 if weights is None else weights[starts]
+    often = 1.0 if weights is None else weights[columns.starts]
     return shares, float(np.sum(often * (columns.sums(np.sum(counts * np.log(shares), axis=0)) - evidence)))
 
 
@@ -279,10 +274,12 @@ def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> 
     """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, N x K."""
     m, s = means[:, rows.numeric], variances[:, rows.numeric]
     distances, heights = rows.distances(m, s)
-    densities = np.zeros_like(heights)
-    for share, kept, n_numbers in rows.layers:
-        squares, rest = (distances, heights) if kept.all() else rows.distances(m, s, kept)
-        densities += share * (rest + log_tails(squares, n_numbers[:, None]))
+    densities = heights + log_tails(distances, rows.n_numbers[:, None])
+    if rows.real.weights is not None:
+        densities = np.zeros_like(densities)
+        for share, kept, n_numbers in rows.layers:
+            squares, heights = rows.distances(m, s, kept)
+            densities += share * (heights + log_tails(squares, n_numbers[:, None]))
     if rows.levels:
         held = means[:, ~rows.numeric]
         unit = _units_of_levels(held, rows.levels)
@@ -294,7 +291,12 @@ def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> 
 def _units_of_levels(held: Real, levels: Levels) -> Real:
     """The constant that a row has at its level, which is the sum of a component's means over the levels; K x Q."""
     widths = [stop - start for start, stop, *_ in levels]
-    return np.repeat(np.add.reduceat(held, np.cumsum([0, *widths[:-1]]), axis=-1), widths, axis=-1)
+    return np.repeat(np.add.reduceat(held, _starts(levels), axis=-1), widths, axis=-1)
+
+
+def _starts(levels: Levels) -> Index:
+    """Where each category begins among the columns of levels side by side."""
+    return np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,10 +340,6 @@ class ColumnMixture(Record):
         """log pi_k + log p(x_i | k); squared distance of row i from m_k in its numbers (N x K); how many it has."""
         rows = table if isinstance(table, ColumnData) else ColumnData.of(table, self.levels)
         return *_densities(rows, self.means, self.variances, self.shares), rows.n_numbers
-
-    def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
-        """The components that are the likeliest one of some row of the table, after adding `away`."""
-        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
 
     def only(self, kept: Index) -> ColumnMixture:
         """Some of the components, their shares in the same proportions."""
@@ -461,7 +459,7 @@ def fit_columns(
 def columns_of_groups(table: InMemory, labels: Index, rounds: int, levels: Levels = ()) -> ColumnMixture:
     """The same for rows that belong to one component each; the likelihood is that of their numbers and labels."""
     rows, n = ColumnData.of(table, levels), len(labels)
-    values, seen = (each[:, rows.numeric] if levels else each for each in (rows.real.values, rows.real.seen))
+    values, seen = rows.real.values[:, rows.numeric] if levels else rows.real.values, rows.seen
     shares = np.bincount(labels) / n
     member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, len(shares)))
     weighted = member
@@ -486,22 +484,20 @@ def _dense(part: Any) -> Real:
 
 def _fit_levels(means: Real, held: Real, middle: Real, rows: ColumnData, pseudo: float | None) -> float:
     """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
-    levels = rows.levels
-    starts = np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
-    where = ~is_number(len(middle), levels)
+    levels, where = rows.levels, ~is_number(len(middle), rows.levels)
     unit = _units_of_levels(middle[where], levels)
     unit = np.where(unit > 0, unit, 1.0)  # a column that none of these rows has an entry in
     counts = held / unit
-    base, ordered = _positive(middle[where] / unit, counts.sum(), starts), np.array([block.ordered for block in levels])
-    shares, cost = level_shares(counts, base, starts, ordered, pseudo, np.minimum(rows.weights[where], 1.0))
+    base = _positive(middle[where] / unit, counts.sum(), levels)
+    shares, cost = level_shares(counts, base, levels, pseudo, np.minimum(rows.weights[where], 1.0))
     means[:, where] = shares * unit
     return cost
 
 
-def _positive(base: Real, n: float, starts: Index) -> Real:
+def _positive(base: Real, n: float, levels: Levels) -> Real:
     """Shares of levels; those that none of the rows at hand has, but others of the table do, count as half a row."""
     floored = np.maximum(base, 0.5 / max(n, 1.0))
-    return np.asarray(floored / np.repeat(np.add.reduceat(floored, starts), np.diff(np.append(starts, len(base)))))
+    return np.asarray(floored / _units_of_levels(floored, levels))
 
 
 class LevelEvidence:
@@ -511,15 +507,13 @@ class LevelEvidence:
     """
 
     def __init__(self, table: InMemory, levels: Levels) -> None:
-        real = table.real()
-        self._starts = np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
-        self._ordered = np.array([block.ordered for block in levels])
+        self._levels, real = levels, table.real()
         where = ~is_number(real.shape[1], levels)
         self._held = csr_array(real.values[:, where] != 0, dtype=float)
         self._weights = np.ones(self._held.shape[1]) if real.weights is None else real.weights[where]
         totals = np.asarray(self._held.sum(axis=0), float)
         together = np.zeros(table.shape[0], np.intp)
-        self._base = _positive(totals / np.maximum(_units_of_levels(totals, levels), 1.0), len(together), self._starts)
+        self._base = _positive(totals / np.maximum(_units_of_levels(totals, levels), 1.0), len(together), levels)
         self._alone = self._evidence(together)
 
     def __call__(self, labels: Index) -> float:
@@ -528,14 +522,14 @@ class LevelEvidence:
 
     def log_shares(self, posterior: Real) -> Real:
         """log of the probability of each row's levels in each of K groups, N x K, given p(k | row), N x K."""
-        shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._starts, self._ordered)
+        shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._levels)
         return np.asarray(self._held @ (self._weights * np.log(shares)).T)
 
     def _evidence(self, labels: Index) -> float:
         n = len(labels)
         member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, int(labels.max()) + 1))
         counts, once = _dense(member.T @ self._held), np.minimum(self._weights, 1.0)  # ``Evidence.judged``
-        shares, cost = level_shares(counts, self._base, self._starts, self._ordered, weights=once)
+        shares, cost = level_shares(counts, self._base, self._levels, weights=once)
         return float(np.sum(once * counts * np.log(shares)) - cost)
 
 

@@ -194,11 +194,6 @@ class Searched:
         """The criterion of the chosen partition; minus infinity if hints bar all of them."""
         return -np.inf if self.best.barred else self.best.criterion
 
-    @property
-    def rank(self) -> int:
-        """Dimensions searched."""
-        return self.placed.subspace.rank
-
     def with_better(self, others: Iterable[Candidate], *, replacing: bool = False) -> tuple[Candidate, ...]:
         """The candidates, for each number of groups the one with the larger criterion, or else the other one."""
         table = {each.n_groups: each for each in self.candidates}

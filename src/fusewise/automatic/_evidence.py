@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic._units import layers, only_columns
+from fusewise.automatic._units import layers, only_columns, row_keys
 from fusewise.kernels import (
     SMALL,
     Index,
@@ -83,7 +83,12 @@ class Evidence(Record):
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:
         """Compute the evidence of a table in a subspace; by layers, if its columns have weights."""
         whole = cls._once(subspace, entries)
-        return whole if entries.weights is None else LayeredEvidence.around(whole, subspace, entries, entries.weights)
+        if entries.weights is None:
+            return whole
+        shares, kept = zip(*layers(entries.weights), strict=True)
+        columns = [np.flatnonzero(each) for each in kept]
+        parts = tuple(cls._once(subspace.of_columns(each), only_columns(entries, each)) for each in columns)
+        return LayeredEvidence(**_fields(whole), layers=parts, shares=np.array(shares), sizes=np.mean(kept, axis=1))
 
     @classmethod
     def _once(cls, subspace: Subspace, entries: InMemory) -> Evidence:
@@ -233,14 +238,6 @@ class LayeredEvidence(Evidence):
         "sizes": NumberArray("L", low=0, high=1),
     }
 
-    @classmethod
-    def around(cls, whole: Evidence, subspace: Subspace, entries: InMemory, weights: Real) -> LayeredEvidence:
-        """The layers of a table."""
-        shares, kept = zip(*layers(weights), strict=True)
-        columns = [np.flatnonzero(each) for each in kept]
-        parts = tuple(Evidence._once(subspace.of_columns(each), only_columns(entries, each)) for each in columns)
-        return cls(**_fields(whole), layers=parts, shares=np.array(shares), sizes=np.mean(kept, axis=1))
-
     @property
     def weight(self) -> float:
         return float(self.shares @ self.sizes)
@@ -320,9 +317,7 @@ def _patterns(table: InMemory, noises: Real) -> tuple[Any, Index]:
     if table.variances is not None:  # nor do rows with errors
         own = np.where(table.variances.any(axis=1), np.arange(1, table.shape[0] + 1), 0)
         packed = np.hstack([packed, own[:, None].view(np.uint8)])
-    packed = np.ascontiguousarray(packed)
-    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, pattern = np.unique(row_keys(packed), return_index=True, return_inverse=True)
     return (table.seen if table.variances is None else table.relative_precisions(noises))[first], pattern
 
 

@@ -31,17 +31,6 @@ from fusewise.kernels import Index, Labels, Real, compiled
 from fusewise.observations import InMemory
 
 
-@compiled
-def _whiten(root: Any, means: Any, whitened: Any) -> None:
-    """The products of a lower triangular matrix with K vectors (K x r), as columns of r x K."""
-    for k in range(len(means)):
-        for j in range(len(root)):
-            total = 0.0
-            for m in range(j + 1):
-                total += root[j, m] * means[k, m]
-            whitened[j, k] = total
-
-
 @compiled(shapes=("N r", "N", "N", "N", "U r r", "U r r", "K r", "K r r", "K", "K", "K", "", "M", "R", "R", "R"))
 def screen_components(
     places: Any, pattern: Any, dimensions: Any, rows: Any, covariances: Any, roots: Any, means: Any, spreads: Any,
@@ -64,10 +53,14 @@ def screen_components(
             power, base = 2 / (TAIL + dimensions[row]), 0.0
             for j in range(r):
                 base -= 2 * np.log(root[j, j])  # log det (W + C)
-            _whiten(root, means, centres)
             for k in range(k_all):
                 ready[k] = False
                 scales[k] = np.exp(-power * least[k])
+                for j in range(r):
+                    total = 0.0
+                    for m in range(j + 1):
+                        total += root[j, m] * means[k, m]
+                    centres[j, k] = total
         for k in range(k_all):
             bounds[k] = 0.0
         for j in range(r):

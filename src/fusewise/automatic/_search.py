@@ -305,7 +305,7 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
     subspace = found.placed.subspace
     whole = few or (columns <= min(MOST_ALIKE, search.most) and subspace.variances.max() < subspace.noise)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
-    if wanted <= found.rank:
+    if wanted <= subspace.rank:
         return found
     try:
         other = search(wanted)
@@ -371,7 +371,7 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     sure = found.chosen > 0 and n < MANY_ROWS
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
         return found
-    placed = found.placed if found.rank >= room else search.place(room)
+    placed = found.placed if found.placed.subspace.rank >= room else search.place(room)
     few = search.compared(placed.rows, [found.best.labels])[0]
     many = cut_anywhere(search, placed, along_tree=True)
     if many.best.n_groups > MOST_CLUSTERS and many.criterion > few.criterion:

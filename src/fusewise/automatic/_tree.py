@@ -225,11 +225,6 @@ class MergeTree(Record):
         first, second = self.linkage[:, :2].astype(np.intp).T.tolist()
         return first, second
 
-    def children(self, node: int) -> tuple[int, int]:
-        """The two nodes joined in `node`."""
-        left, right = self.joined
-        return left[node - self.n_points], right[node - self.n_points]
-
     def members(self, node: int) -> Index:
         """Points under a node."""
         order, begin = self.layout
@@ -304,7 +299,7 @@ def _last_join(tree: MergeTree, labels: Labels, groups: Index) -> float:
     totals = np.bincount(labels[labels >= 0])
     node, inside = 2 * tree.n_points - 2, totals[groups]
     while node >= tree.n_points:
-        small, large = sorted(tree.children(node), key=tree.sizes.__getitem__)
+        small, large = sorted((nodes[node - tree.n_points] for nodes in tree.joined), key=tree.sizes.__getitem__)
         some = labels[tree.members(small)]
         part = np.bincount(some[some >= 0], minlength=len(totals))[groups]
         for child, within in ((small, part), (large, inside - part)):

@@ -8,9 +8,10 @@ The scale on which rows are clustered: the columns that vary, in units of their 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import boxcox1p, inv_boxcox1p
 
 from fusewise.kernels import Index, Mask, Real, Values
@@ -40,6 +41,12 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
 def only_columns(table: InMemory, columns: Index) -> InMemory:
     """Some of the columns of a table."""
     return table.standardised(columns, np.ones(table.shape[1]), np.zeros(table.shape[1]))
+
+
+def row_keys(rows: npt.NDArray[Any]) -> npt.NDArray[np.void]:
+    """A key for each row, the same for equal rows."""
+    rows = np.ascontiguousarray(rows)
+    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
 
 
 def layers(weights: Real) -> list[tuple[float, Mask]]:
@@ -134,11 +141,6 @@ class Powers(Record):
         """Columns that have a power."""
         return int(np.count_nonzero(self.exponents != 1))
 
-    @property
-    def slopes(self) -> Real:
-        """V, the slope of y at T; at 0 it is 1."""
-        return np.asarray((1 + self.last) ** (self.exponents - 1))
-
     def gain(self, table: Entries) -> float:
         """How much likelier the columns of a table are as powers of normal ones, each by itself, in nats."""
         t = np.where(table.mask, self.before[0] * table.values + self.before[1], 0)
@@ -164,7 +166,8 @@ class Powers(Record):
         """The z of values x."""
         t = self.before[0] * values + self.before[1]
         below, above = np.minimum(t, 0), np.maximum(t - self.last, 0)
-        y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + self.slopes * above
+        slope = (1 + self.last) ** (self.exponents - 1)  # of y at T; at 0 it is 1
+        y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + slope * above
         y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
         return np.asarray(np.clip(self.after[0] * y + self.after[1], -1e6, 1e6))  # an outlier is one, however far it is
 
