@@ -144,12 +144,12 @@ def test_shares_of_levels_are_those_of_the_prior_with_most_evidence():
     best = max(PSEUDO_ENTRIES, key=lambda entries: urn(counts, entries * whole))
     expected = (counts + best * whole) / (counts.sum(axis=1, keepdims=True) + best)
     np.testing.assert_allclose(found.means[:, 1:4] / 0.7, expected)
-    _, cost = level_shares(counts.astype(float), whole, np.array([0]))
+    _, cost = level_shares(counts.astype(float), whole, (LevelBlock(0, len(whole)),))
     assert cost == pytest.approx(np.sum(counts * np.log(expected)) - urn(counts, best * whole))
 
 
 def test_a_column_that_tells_nothing_is_shared_and_costs_nothing():
-    shares, cost = level_shares(np.array([[40.0, 20.0], [21.0, 9.0]]), np.array([61.0, 29.0]) / 90, np.array([0]))
+    shares, cost = level_shares(np.array([[40.0, 20.0], [21.0, 9.0]]), np.array([61.0, 29.0]) / 90, (LevelBlock(0, 2),))
     np.testing.assert_allclose(shares, np.repeat([[61 / 90, 29 / 90]], 2, axis=0))
     assert cost == pytest.approx(0)
 
@@ -165,7 +165,7 @@ def test_ordered_levels_are_shifted_as_much_as_is_most_likely():
     """Counts on a shifted curve: one number for each component, its cost that of integrating it out numerically."""
     base = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
     counts = np.array([60 * ranked(0.8, base), 50 * ranked(-0.9, base)]).round()
-    shares, cost = level_shares(counts, base, np.array([0]), np.array([True]))
+    shares, cost = level_shares(counts, base, (LevelBlock(0, len(base), True),))
     integral = 0.0
     for k, held in enumerate(counts):
 
@@ -177,14 +177,14 @@ def test_ordered_levels_are_shifted_as_much_as_is_most_likely():
         area, _ = integrate.quad(lambda x, t=t, loss=loss: np.exp(loss(t) - loss(x)), t - 3, t + 3)
         integral += np.log(area / np.sqrt(2 * np.pi)) - loss(t)
     assert cost == pytest.approx(np.sum(counts * np.log(shares)) - integral, abs=0.05)
-    unordered, dearer = level_shares(counts, base, np.array([0]))
+    unordered, dearer = level_shares(counts, base, (LevelBlock(0, len(base)),))
     assert np.sum(counts * np.log(unordered)) - dearer < integral  # the order is worth something
 
 
 def test_levels_out_of_order_stay_as_they_are():
     counts, base = np.array([[40.0, 1.0, 40.0], [2.0, 80.0, 2.0]]), np.array([42.0, 81.0, 42.0]) / 165
-    apart, cost = level_shares(counts, base, np.array([0]))
-    ordered, same = level_shares(counts, base, np.array([0]), np.array([True]))
+    apart, cost = level_shares(counts, base, (LevelBlock(0, len(base)),))
+    ordered, same = level_shares(counts, base, (LevelBlock(0, len(base), True),))
     np.testing.assert_allclose(ordered, apart)
     assert cost == pytest.approx(same)
 

@@ -8,7 +8,7 @@ from fusewise.automatic._columns import ColumnMixture
 from fusewise.automatic._evidence import Evidence, LayeredEvidence
 from fusewise.automatic._hints import NO_HINTS, UNSATISFIED, Hints, place
 from fusewise.automatic._mixture import Mixture
-from fusewise.automatic._tree import MergeTree, join_heights, successors
+from fusewise.automatic._tree import MergeTree, join_heights
 from fusewise.automatic._units import LevelBlock, Powers, Units
 
 __all__ = [
@@ -38,5 +38,4 @@ __all__ = [
     "nearly_as_good",
     "outlier_confidence",
     "place",
-    "successors",
 ]

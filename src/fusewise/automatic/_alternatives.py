@@ -111,7 +111,8 @@ class Stability(Record):
     @property
     def grades(self) -> list[str]:
         """Each cluster in words."""
-        return [grade(float(value)) for value in self.clusters]
+        words = [[word for least, word in GRADES if value >= least] for value in self.clusters]
+        return [word[0] if word else "never drawn" for word in words]
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{k} in {often}" for k, often in self.n_clusters.items())
@@ -124,13 +125,6 @@ class Stability(Record):
         lines = "".join(f"<tr><td>{k}</td><td>{value:.2f}</td><td>{word}</td></tr>" for k, (value, word) in each)
         head = "<tr><th>cluster</th><th>stability</th><th></th></tr>"
         return f"<p>{repr(self).splitlines()[0]}</p><table><thead>{head}</thead><tbody>{lines}</tbody></table>"
-
-
-def grade(similarity: float) -> str:
-    """A mean Jaccard similarity in words."""
-    if np.isnan(similarity):
-        return "never drawn"
-    return next(word for least, word in GRADES if similarity >= least)
 
 
 @dataclass(frozen=True)

@@ -246,10 +246,6 @@ class Choice(Record):
         """K."""
         return self.clusters.n_components
 
-    def sizes(self, table: Table) -> Real:
-        """N_k, the expected number of rows of each cluster."""
-        return np.asarray(self.clusters.shares * table.n_seen)
-
     @property
     def two_valued(self) -> Mask:
         """P, the columns of the table that hold one of two values, or a level of a category."""

@@ -121,10 +121,8 @@ def _stages(task: SampledSearch) -> Iterator[Stage]:
 
     A table is searched as it is; and once more with its columns made symmetric, if that may explain what was found.
     """
-    found = None
     for found in _in_sample(task):
         yield task, found
-    assert found is not None
     rows, search, searched = found
     plain = _settled(task, found)
     yield task, plain
@@ -150,10 +148,8 @@ def _in_sample(task: SampledSearch) -> Iterator[SearchedRows]:
         yield from ((rows, search, found) for found in by_every_proposal(search))
         return
     which, numbers = some
-    found = None
     for found in by_every_proposal(numbers):
         yield rows[which], numbers, found
-    assert found is not None
     classes = last(by_every_proposal(search))
     if _explain_more(classes, numbers, found):
         yield rows, search, classes
@@ -245,8 +241,8 @@ def clusters_of(search: TreeSearch, found: Searched) -> tuple[Mixture, Clusters]
     if not isinstance(best, Mixture):
         densities = best.log_densities(search.sample)[0]
         away = held(densities, search.hints, search.n_clusters)
-        labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)[1]
-        mixture, kept = describe(rows, labels, search.worth), best.occupied(search.sample, away)
+        occupied, labels = np.unique((densities + away).argmax(axis=1), return_inverse=True)
+        mixture, kept = describe(rows, labels, search.worth), best.only(occupied)
         pairs: list[tuple[int, int]] = []
     elif best.n_components > MOST_CLUSTERS and not (search.told or search.hints):
         return _many_clusters(search, found, best)

@@ -140,13 +140,9 @@ def _best(rows: ColumnData, starts: Sequence[tuple[Real, Away]], worth: float) -
     fits = [(fit_columns(rows, start, SHORT_ROUNDS, (), gain, 1.0, away), away) for start, away in starts]
     first, away = max(fits, key=lambda each: each[0].log_likelihood)
     settled = _posterior(rows, first, away)
-    judged = (_judged(rows, settled, rounds, worth, away) for rounds in (1, LONG_ROUNDS))
-    return *max(judged, key=lambda each: each[1]), away
-
-
-def _judged(rows: ColumnData, start: Real, rounds: int, worth: float, away: Away) -> Judged:
-    classes = fit_columns(rows, start, rounds, (), enough_gain(rows.shape[0]), away=away)
-    return classes, class_criterion(rows, classes, worth)
+    each = [fit_columns(rows, settled, rounds, (), gain, away=away) for rounds in (1, LONG_ROUNDS)]
+    judged = ((classes, class_criterion(rows, classes, worth)) for classes in each)
+    return *max(judged, key=lambda pair: pair[1]), away
 
 
 def _posterior(rows: ColumnData, classes: ColumnMixture, away: Away = 0.0) -> Real:

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fusewise.automatic._columns import ColumnMixture, columns_of_groups, fit_columns, only_columns
+from fusewise.automatic._columns import ColumnMixture, columns_of_groups, fit_columns
 from fusewise.automatic._evidence import Evidence
 from fusewise.automatic._mixture import Mixture, one_of_each, probabilities, soften, tail_weights
 from fusewise.automatic._rows import prior_variances
-from fusewise.automatic._units import LevelBlock, Levels, is_number
+from fusewise.automatic._units import LevelBlock, Levels, is_number, only_columns
 from fusewise.kernels import Index, Real, Values
 from fusewise.observations import InMemory
 from fusewise.subspace import Subspace, reconstruct, with_noise

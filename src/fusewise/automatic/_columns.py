@@ -80,21 +80,16 @@ class _Counts(NamedTuple):
 
 
 def level_shares(
-    counts: Real,
-    base: Real,
-    starts: Index,
-    ordered: Mask | None = None,
-    entries: float | None = None,
-    weights: Real | None = None,
+    counts: Real, base: Real, levels: Levels, entries: float | None = None, weights: Real | None = None
 ) -> tuple[Real, float]:
     """E[q | n] of columns side by side, K x Q, and what not knowing q costs: log p(n | E[q | n]) - log p(n).
 
-    Given are the n_kl, K x Q, the b, Q, where each column begins, and which ones are ordered. With `entries` that is
-    the a of every column, whatever the order; with `weights` (Q) the cost of a column counts so often.
+    Given are the n_kl, K x Q, the b, Q, and the blocks of the columns. With `entries` that is the a of every column,
+    whatever the order; with `weights` (Q) the cost of a column counts so often.
     """
-    columns = _Counts(counts, base, starts)
+    columns, ordered = _Counts(counts, base, _starts(levels)), np.array([block.ordered for block in levels])
     shares, evidence = _smoothed(columns, base[None], entries)
-    if entries is None and ordered is not None and ordered.any():
+    if entries is None and ordered.any():
         some = columns.some(ordered)
         shifted, cost = _shifted(some)
         other, gained = _smoothed(some, shifted, None)
@@ -103,10 +98,8 @@ def level_shares(
         where = np.flatnonzero(columns.spread(ordered))[some.spread(better)]
         shares[:, where] = other[:, some.spread(better)]
         evidence[ordered] = np.maximum(gained, evidence[ordered])
-    fits = counts * np.log(shares)
-    if weights is not None:
-        return shares, float((columns.sums(fits.sum(axis=0)) - evidence) @ weights[starts])
-    return shares, float(np.sum(fits) - evidence.sum())
+    often = 1.0 if weights is None else weights[columns.starts]
+    return shares, float(np.sum(often * (columns.sums(np.sum(counts * np.log(shares), axis=0)) - evidence)))
 
 
 def _smoothed(columns: _Counts, prior: Real, entries: float | None) -> tuple[Real, Real]:
@@ -166,7 +159,6 @@ class ColumnData:
     held: Any
     n_numbers: Index
     errors: Real | None = None
-    layers: tuple[tuple[float, Mask, Index], ...] = ()  # of numbers with weights: d_l, which, and how many of each row
 
     @classmethod
     def of(cls, table: InMemory, levels: Levels) -> ColumnData:
@@ -180,34 +172,31 @@ class ColumnData:
         else:
             numbers, held = np.hstack(cells), (csr_array(held) if 8 * np.count_nonzero(held) < held.size else held)
         counts = np.asarray(cells[2].sum(axis=1)).ravel().astype(np.intp)
-        parts: list[tuple[float, Mask, Index]] = []
-        if real.weights is not None and numeric.any():
-            for share, kept in layers(real.weights[numeric]):
-                parts.append((share, kept, np.asarray(cells[2] @ kept.astype(float)).ravel().astype(np.intp)))
         errors = None if real.variances is None else real.variances[:, numeric]
-        own = numbers, cells[2], held, counts, errors, tuple(parts)
-        return cls(real, np.iscomplexobj(table.values), levels, numeric, *own)
+        return cls(real, np.iscomplexobj(table.values), levels, numeric, numbers, cells[2], held, counts, errors)
+
+    @cached_property
+    def weights(self) -> Real:
+        """How often each real column counts."""
+        return np.ones(self.shape[1]) if self.real.weights is None else self.real.weights
 
     @property
     def weight(self) -> float:
         """How often a column of numbers counts on average."""
-        weights = None if self.real.weights is None else self.real.weights[self.numeric]
-        return 1.0 if weights is None or not len(weights) else float(weights.mean())
+        return float(self.weights[self.numeric].mean()) if self.numeric.any() else 1.0
+
+    @cached_property
+    def layers(self) -> list[tuple[float, Mask, Index]]:
+        """Of the columns of numbers: each d_l and which columns (``layers``), and how many of these each row has."""
+        each = layers(self.weights[self.numeric])
+        return [(d, kept, np.asarray(self.seen @ kept.astype(float)).ravel().astype(np.intp)) for d, kept in each]
 
     @property
     def judged(self) -> ColumnData:
         """The data by which partitions are compared, in which no column counts more than once (``Evidence.judged``)."""
         if self.real.weights is None:
             return self
-        ends = np.minimum(np.cumsum([share for share, *_ in self.layers]), 1.0)
-        parts = zip(np.diff(ends, prepend=0.0).tolist(), self.layers, strict=True)
-        once = replace(self.real, weights=at_most_once(self.real.weights))
-        return replace(self, real=once, layers=tuple((share, *rest) for share, (_, *rest) in parts))
-
-    @cached_property
-    def level_weights(self) -> Real | None:
-        """How often each column of levels counts."""
-        return None if self.real.weights is None else self.real.weights[~self.numeric]
+        return replace(self, real=replace(self.real, weights=np.minimum(self.weights, 1.0)))
 
     @cached_property
     def floor(self) -> Real:
@@ -284,8 +273,8 @@ class _NumberSums(NamedTuple):
 def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> tuple[Real, Real]:
     """log pi_k + log p(x_i | k), and the squared distance of row i from m_k in its numbers, N x K."""
     m, s = means[:, rows.numeric], variances[:, rows.numeric]
-    distances, densities = rows.distances(m, s)
-    densities = densities + log_tails(distances, rows.n_numbers[:, None])
+    distances, heights = rows.distances(m, s)
+    densities = heights + log_tails(distances, rows.n_numbers[:, None])
     if rows.real.weights is not None:
         densities = np.zeros_like(densities)
         for share, kept, n_numbers in rows.layers:
@@ -294,8 +283,7 @@ def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> 
     if rows.levels:
         held = means[:, ~rows.numeric]
         unit = _units_of_levels(held, rows.levels)
-        logs = np.log(held / unit) / unit
-        densities += rows.held @ (logs if rows.level_weights is None else rows.level_weights * logs).T
+        densities += rows.held @ (rows.weights[~rows.numeric] * np.log(held / unit) / unit).T
     densities += np.log(shares)
     return densities, distances
 
@@ -303,7 +291,12 @@ def _densities(rows: ColumnData, means: Real, variances: Real, shares: Real) -> 
 def _units_of_levels(held: Real, levels: Levels) -> Real:
     """The constant that a row has at its level, which is the sum of a component's means over the levels; K x Q."""
     widths = [stop - start for start, stop, *_ in levels]
-    return np.repeat(np.add.reduceat(held, np.cumsum([0, *widths[:-1]]), axis=-1), widths, axis=-1)
+    return np.repeat(np.add.reduceat(held, _starts(levels), axis=-1), widths, axis=-1)
+
+
+def _starts(levels: Levels) -> Index:
+    """Where each category begins among the columns of levels side by side."""
+    return np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,10 +340,6 @@ class ColumnMixture(Record):
         """log pi_k + log p(x_i | k); squared distance of row i from m_k in its numbers (N x K); how many it has."""
         rows = table if isinstance(table, ColumnData) else ColumnData.of(table, self.levels)
         return *_densities(rows, self.means, self.variances, self.shares), rows.n_numbers
-
-    def occupied(self, table: InMemory, away: Real | float = 0.0) -> ColumnMixture:
-        """The components that are the likeliest one of some row of the table, after adding `away`."""
-        return self.only(np.unique((self.log_densities(table)[0] + away).argmax(axis=1)))
 
     def only(self, kept: Index) -> ColumnMixture:
         """Some of the components, their shares in the same proportions."""
@@ -470,7 +459,7 @@ def fit_columns(
 def columns_of_groups(table: InMemory, labels: Index, rounds: int, levels: Levels = ()) -> ColumnMixture:
     """The same for rows that belong to one component each; the likelihood is that of their numbers and labels."""
     rows, n = ColumnData.of(table, levels), len(labels)
-    values, seen = (each[:, rows.numeric] if levels else each for each in (rows.real.values, rows.real.seen))
+    values, seen = rows.real.values[:, rows.numeric] if levels else rows.real.values, rows.seen
     shares = np.bincount(labels) / n
     member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, len(shares)))
     weighted = member
@@ -495,22 +484,20 @@ def _dense(part: Any) -> Real:
 
 def _fit_levels(means: Real, held: Real, middle: Real, rows: ColumnData, pseudo: float | None) -> float:
     """Set the means of levels from their sums over the rows of each component; return the cost (``level_shares``)."""
-    levels = rows.levels
-    starts = np.cumsum([0, *(stop - start for start, stop, *_ in levels[:-1])])
-    where = ~is_number(len(middle), levels)
+    levels, where = rows.levels, ~is_number(len(middle), rows.levels)
     unit = _units_of_levels(middle[where], levels)
     unit = np.where(unit > 0, unit, 1.0)  # a column that none of these rows has an entry in
     counts = held / unit
-    base, ordered = _positive(middle[where] / unit, counts.sum(), starts), np.array([block.ordered for block in levels])
-    shares, cost = level_shares(counts, base, starts, ordered, pseudo, at_most_once(rows.level_weights))
+    base = _positive(middle[where] / unit, counts.sum(), levels)
+    shares, cost = level_shares(counts, base, levels, pseudo, np.minimum(rows.weights[where], 1.0))
     means[:, where] = shares * unit
     return cost
 
 
-def _positive(base: Real, n: float, starts: Index) -> Real:
+def _positive(base: Real, n: float, levels: Levels) -> Real:
     """Shares of levels; those that none of the rows at hand has, but others of the table do, count as half a row."""
     floored = np.maximum(base, 0.5 / max(n, 1.0))
-    return np.asarray(floored / np.repeat(np.add.reduceat(floored, starts), np.diff(np.append(starts, len(base)))))
+    return np.asarray(floored / _units_of_levels(floored, levels))
 
 
 class LevelEvidence:
@@ -520,17 +507,13 @@ class LevelEvidence:
     """
 
     def __init__(self, table: InMemory, levels: Levels) -> None:
-        real = table.real()
-        widths = [block.stop - block.start for block in levels]
-        self._starts = np.concatenate([[0], np.cumsum(widths[:-1])]).astype(np.intp)
-        self._ordered = np.array([block.ordered for block in levels])
+        self._levels, real = levels, table.real()
         where = ~is_number(real.shape[1], levels)
         self._held = csr_array(real.values[:, where] != 0, dtype=float)
-        self._weights = None if real.weights is None else real.weights[where]
-        totals = np.asarray(self._held.sum(axis=0))
-        sums = np.maximum(np.add.reduceat(totals, self._starts), 1.0)
+        self._weights = np.ones(self._held.shape[1]) if real.weights is None else real.weights[where]
+        totals = np.asarray(self._held.sum(axis=0), float)
         together = np.zeros(table.shape[0], np.intp)
-        self._base = _positive(totals / np.repeat(sums, widths), len(together), self._starts)
+        self._base = _positive(totals / np.maximum(_units_of_levels(totals, levels), 1.0), len(together), levels)
         self._alone = self._evidence(together)
 
     def __call__(self, labels: Index) -> float:
@@ -539,31 +522,15 @@ class LevelEvidence:
 
     def log_shares(self, posterior: Real) -> Real:
         """log of the probability of each row's levels in each of K groups, N x K, given p(k | row), N x K."""
-        shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._starts, self._ordered)
-        return np.asarray(self._held @ _times(np.log(shares), self._weights).T)
+        shares, _ = level_shares(np.asarray(posterior.T @ self._held), self._base, self._levels)
+        return np.asarray(self._held @ (self._weights * np.log(shares)).T)
 
     def _evidence(self, labels: Index) -> float:
         n = len(labels)
         member = csr_array((np.ones(n), labels, np.arange(n + 1)), (n, int(labels.max()) + 1))
-        counts = _dense(member.T @ self._held)
-        shares, cost = level_shares(
-            counts, self._base, self._starts, self._ordered, weights=at_most_once(self._weights)
-        )
-        return float(np.sum(counts * _times(np.log(shares), at_most_once(self._weights))) - cost)
-
-
-def at_most_once(weights: Real | None) -> Real | None:
-    """The weights by which partitions are compared (``Evidence.judged``)."""
-    return None if weights is None else np.minimum(weights, 1.0)
-
-
-def _times(logs: Real, weights: Real | None) -> Real:
-    return logs if weights is None else weights * logs
-
-
-def only_columns(table: InMemory, columns: Index) -> InMemory:
-    """Some of the columns of a table."""
-    return table.standardised(columns, np.ones(table.shape[1]), np.zeros(table.shape[1]))
+        counts, once = _dense(member.T @ self._held), np.minimum(self._weights, 1.0)  # ``Evidence.judged``
+        shares, cost = level_shares(counts, self._base, self._levels, weights=once)
+        return float(np.sum(once * counts * np.log(shares)) - cost)
 
 
 def _as_columns(rows: Real, complex_: bool) -> Values:

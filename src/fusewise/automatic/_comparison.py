@@ -56,17 +56,13 @@ def criterion(
     one. If entries are missing in more than `most_rows` rows, so many are looked at, and stand for all.
     """
     n, evidence = evidence.shape[0], evidence.judged
-    known = (complete or mixture.n_components == 1) and not isinstance(evidence, LayeredEvidence)
-    fit = mixture.fit if known else _sum_explained(evidence, mixture, most_rows or n)
-    return _penalised(fit, mixture, n, worth, evidence.weight)
-
-
-def _sum_explained(evidence: Evidence, mixture: Mixture, most_rows: int) -> float:
-    n = evidence.shape[0]
-    if n > most_rows:
+    if (complete or mixture.n_components == 1) and not isinstance(evidence, LayeredEvidence):
+        return _penalised(mixture.fit, mixture, n, worth)
+    some = evidence
+    if most_rows is not None and n > most_rows:
         which = np.sort(np.random.default_rng(0).choice(n, most_rows, replace=False))
-        evidence = evidence.grouped(np.zeros(most_rows, np.intp), 1, which).evidence
-    return float(n * explained(evidence, mixture).mean())
+        some = evidence.grouped(np.zeros(most_rows, np.intp), 1, which).evidence
+    return _penalised(float(n * explained(some, mixture).mean()), mixture, n, worth, evidence.weight)
 
 
 def _penalised(fit: float, mixture: Mixture, n: int, worth: float, weight: float = 1.0) -> float:
@@ -197,11 +193,6 @@ class Searched:
     def criterion(self) -> float:
         """The criterion of the chosen partition; minus infinity if hints bar all of them."""
         return -np.inf if self.best.barred else self.best.criterion
-
-    @property
-    def rank(self) -> int:
-        """Dimensions searched."""
-        return self.placed.subspace.rank
 
     def with_better(self, others: Iterable[Candidate], *, replacing: bool = False) -> tuple[Candidate, ...]:
         """The candidates, for each number of groups the one with the larger criterion, or else the other one."""

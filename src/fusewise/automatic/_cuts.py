@@ -182,28 +182,15 @@ def best_cuts(tree: MergeTree, rows: Rows, large: Mask, describe: Callable[[Labe
     size = r + FIRST_ROWS
     while len(nodes) <= 1 and size < tree.n_points / 2:  # too small a spread shows nothing
         first = branches(tree, large & (tree.sizes >= size))
-        nodes = _in_turn(tree, rows, shape, [int(node) for node in first.top[first.left < 0]], describe, price)
+        again = [int(node) for node in first.top[first.left < 0]]
+        for _ in range(TURNS):
+            nodes, mixture = again, describe(labels_of(tree, again, rows.places))
+            again = cut(tree, rows, shape, np.einsum("k,kij->ij", mixture.shares, mixture.spreads), price)
+            if len(again) <= 1 or again == nodes:
+                break
+        nodes = again
         size *= LARGER
     return nodes or [2 * tree.n_points - 2]
-
-
-def _in_turn(
-    tree: MergeTree,
-    rows: Rows,
-    shape: TreeBranches,
-    nodes: list[int],
-    describe: Callable[[Labels], Mixture],
-    price: float,
-) -> list[int]:
-    """The nodes of the best partition, with the spread within the groups so far, in turn."""
-    for _ in range(TURNS):
-        mixture = describe(labels_of(tree, nodes, rows.places))
-        common = np.einsum("k,kij->ij", mixture.shares, mixture.spreads)
-        again = cut(tree, rows, shape, common, price)
-        if len(again) <= 1 or again == nodes:
-            return again
-        nodes = again
-    return nodes
 
 
 def cut(tree: MergeTree, rows: Rows, shape: TreeBranches, common: Real, price: float) -> list[int]:

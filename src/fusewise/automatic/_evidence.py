@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fusewise.automatic._units import layers
+from fusewise.automatic._units import layers, only_columns, row_keys
 from fusewise.kernels import (
     SMALL,
     Index,
@@ -83,7 +83,12 @@ class Evidence(Record):
     def of(cls, subspace: Subspace, entries: InMemory) -> Evidence:
         """Compute the evidence of a table in a subspace; by layers, if its columns have weights."""
         whole = cls._once(subspace, entries)
-        return whole if entries.weights is None else LayeredEvidence.around(whole, subspace, entries, entries.weights)
+        if entries.weights is None:
+            return whole
+        shares, kept = zip(*layers(entries.weights), strict=True)
+        columns = [np.flatnonzero(each) for each in kept]
+        parts = tuple(cls._once(subspace.of_columns(each), only_columns(entries, each)) for each in columns)
+        return LayeredEvidence(**_fields(whole), layers=parts, shares=np.array(shares), sizes=np.mean(kept, axis=1))
 
     @classmethod
     def _once(cls, subspace: Subspace, entries: InMemory) -> Evidence:
@@ -141,11 +146,11 @@ class Evidence(Record):
         return self.small and few(0)
 
     def turned(self, factor: Real) -> Evidence:
-        """The same rows in coordinates s with v = L s, given L."""
+        """The same rows in coordinates s with v = L s, given L; every column counts once."""
         r = len(factor)
         half = (factor.T @ self.precision.reshape(r, -1)).reshape(r, r, -1)
-        places = np.linalg.solve(factor, self.places)
-        return replace(self, precision=factor.T @ half, vector=factor.T @ self.vector, places=places)
+        precision, vector, places = factor.T @ half, factor.T @ self.vector, np.linalg.solve(factor, self.places)
+        return Evidence(precision, self.pattern, vector, self.constant, places, self.dimensions, self.small)
 
     def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
         """Sort rows (by default all) by group, and within a group by pattern of missing values."""
@@ -201,24 +206,18 @@ class Evidence(Record):
         )
         return distances, self.heights + 0.5 * (log_det - log_dets)[:, self.pattern]
 
-    def each_applied(self, matrices: Real, vectors: Real) -> Real:
-        """The product of each row's vector (r x N) with the matrix of its pattern (r x r x U)."""
+    def each_applied(self, matrices: Real, vectors: Real, pattern: Index | None = None) -> Real:
+        """The product of each vector (r x N) with the matrix (r x r x U) of its pattern, by default that of a row."""
+        pattern = self.pattern if pattern is None else pattern
         if self.plain:
-            return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, self.pattern], vectors))
-        return np.asarray(each_applied(np.ascontiguousarray(matrices), self.pattern, vectors))
+            return np.asarray(np.einsum("jkn,kn->jn", matrices[:, :, pattern], vectors))
+        return np.asarray(each_applied(np.ascontiguousarray(matrices), pattern, vectors))
 
     def posterior(self, variances: Real) -> tuple[Real, Real]:
         """Mean (N x r) and covariance (N x r x r) of each row's coordinates, given the prior N(0, diag(variances))."""
         root = np.sqrt(variances)  # on both sides: a variance of zero gives a coordinate of zero
-        r, _, n = self.precision.shape
-        covariance = np.empty((n, r, r))
-
-        def invert(begin: int, end: int) -> None:
-            system = root[:, None] * self.precision[:, :, begin:end].transpose(2, 0, 1) * root + np.eye(r)
-            covariance[begin:end] = root[:, None] * np.linalg.inv(system) * root
-
-        in_ranges(n, r**3, invert)
-        covariances = covariance[self.pattern]
+        system = root[:, None] * self.precision.transpose(2, 0, 1) * root
+        covariances = (root[:, None] * np.linalg.inv(system + np.eye(len(root))) * root)[self.pattern]
         return np.einsum("ikl,li->ik", covariances, self.vector), covariances
 
 
@@ -239,19 +238,6 @@ class LayeredEvidence(Evidence):
         "sizes": NumberArray("L", low=0, high=1),
     }
 
-    @classmethod
-    def around(cls, whole: Evidence, subspace: Subspace, entries: InMemory, weights: Real) -> LayeredEvidence:
-        """The layers of a table."""
-        p = len(weights)
-        parts, shares = [], []
-        for share, kept in layers(weights):
-            columns = np.flatnonzero(kept)
-            some = entries.standardised(columns, np.ones(p), np.zeros(p))
-            parts.append(Evidence._once(subspace.of_columns(columns), some))
-            shares.append(share)
-        sizes = np.array([(weights >= w).mean() for w in np.unique(weights)])
-        return cls(**_fields(whole), layers=tuple(parts), shares=np.array(shares), sizes=sizes)
-
     @property
     def weight(self) -> float:
         return float(self.shares @ self.sizes)
@@ -259,9 +245,6 @@ class LayeredEvidence(Evidence):
     @property
     def judged(self) -> Evidence:
         return replace(self, shares=np.diff(np.minimum(np.cumsum(self.shares), 1.0), prepend=0.0))
-
-    def turned(self, factor: Real) -> Evidence:
-        return Evidence(**_fields(self)).turned(factor)
 
     def grouped(self, labels: Index, n_groups: int, rows: Index | None = None) -> Groups:
         groups = super().grouped(labels, n_groups, rows)
@@ -296,13 +279,6 @@ class Groups:
         for k, (begin, end) in enumerate(pairwise(self.begin)):
             found[:, begin:end] = matrices[:, :, k] @ vectors[:, begin:end]
         return found
-
-    def all_applied(self, matrices: Real, vectors: Real) -> Real:
-        """The product of each pattern's matrix (r x r x U) with the vector of its group (r x K)."""
-        own = vectors[:, self.pattern_group]
-        if self.evidence.plain:
-            return np.asarray(np.einsum("jku,ku->ju", matrices, own))
-        return np.asarray(each_applied(matrices, np.arange(len(self.pattern_group)), own))
 
     def marginal(self, spreads: Real, *, roots: bool = False) -> Marginal:
         """Likelihood of each row with its group's spread (K x r x r) integrated out; with the roots if `roots`."""
@@ -341,9 +317,7 @@ def _patterns(table: InMemory, noises: Real) -> tuple[Any, Index]:
     if table.variances is not None:  # nor do rows with errors
         own = np.where(table.variances.any(axis=1), np.arange(1, table.shape[0] + 1), 0)
         packed = np.hstack([packed, own[:, None].view(np.uint8)])
-    packed = np.ascontiguousarray(packed)
-    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, pattern = np.unique(row_keys(packed), return_index=True, return_inverse=True)
     return (table.seen if table.variances is None else table.relative_precisions(noises))[first], pattern
 
 

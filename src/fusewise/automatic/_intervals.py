@@ -63,7 +63,8 @@ class Sites:
 
 def sites_of(clusters: Clusters, table: BoundedEntries) -> Sites:
     """The sites of a table, on the scale of the clusters."""
-    row, column = where = _places(table)
+    row, column = np.nonzero(table.bounded)
+    where = row, column
     low, high = table.low[where], table.high[where]
     if not len(row):
         return Sites(table.exact, where, (low, high), low, low, Truncated(low, low, low), np.zeros(table.shape[0]))
@@ -86,8 +87,8 @@ def sites_of(clusters: Clusters, table: BoundedEntries) -> Sites:
 
 def sites_along_axes(table: BoundedEntries, rank: int) -> Entries:
     """The sites of a standardised table under one normal distribution, whose axes are fitted to them."""
-    where = _places(table)
-    column = where[1]
+    row, column = np.nonzero(table.bounded)
+    where = row, column
     mean, variance = table.column_means[column], np.maximum(table.column_variances, 1e-12)[column]
     known = sites(mean, variance, truncated(mean, variance, table.low[where], table.high[where]))
     entries = _with_sites(table.exact, where, *known)
@@ -97,12 +98,6 @@ def sites_along_axes(table: BoundedEntries, rank: int) -> Entries:
         one = Mixture(np.zeros((1, r)), np.diag(subspace.variances)[None], np.ones(1), "full", 0.0, 0.0)
         entries = sites_of(Clusters.of(AxisMixture(subspace, one)), table).entries
     return entries
-
-
-def _places(table: BoundedEntries) -> tuple[Index, Index]:
-    """Row and column of each entry in an interval."""
-    row, column = np.nonzero(table.bounded)
-    return row, column
 
 
 def _with_sites(table: Entries, where: tuple[Index, Index], y: Real, v: Real) -> Entries:

@@ -300,9 +300,8 @@ def evaluate(groups: Groups, spreads: Real, shares: Real, weights: Real, *, rene
 
 def _pulled(groups: Groups, marginal: Marginal, means: Real) -> tuple[Real, Real, Real]:
     """m = L^-1 mu and (I - B^-1) m of each pattern, r x U; and E[s | x_i] with coordinates mu_k + L s, r x N."""
-    m = np.einsum("jkg,gk->jg", marginal.undone, means)
-    own = m[:, groups.pattern_group]
-    moved = own - groups.all_applied(marginal.inverse, m)
+    own = np.einsum("jkg,gk->jg", marginal.undone, means)[:, groups.pattern_group]
+    moved = own - groups.evidence.each_applied(marginal.inverse, own, np.arange(own.shape[1]))
     return own, moved, marginal.target - moved[:, groups.evidence.pattern]
 
 
@@ -369,11 +368,6 @@ class GroupFit:
         self._best: tuple[Real, Real] | None = None
         self._seen: tuple[Spreads, Seen] | None = None  # what the rows say on the spreads, where the last step began
         self._before, self._scoring = -np.inf, True
-
-    @property
-    def left(self) -> float:
-        """What the fit may still gain."""
-        return 0.0 if self.done else self.gain
 
     @property
     def settled(self) -> Mixture:
@@ -477,4 +471,4 @@ class PartitionFit:
         return self.worth * fit.fit - cost
 
     def _reach(self, fit: GroupFit) -> float:
-        return self._value(fit) + self.worth * fit.left
+        return self._value(fit) + (0.0 if fit.done else self.worth * fit.gain)

@@ -26,19 +26,9 @@ import numpy.typing as npt
 from fusewise.automatic._clusters import AxisMixture, Clusters
 from fusewise.automatic._evidence import Evidence, regular
 from fusewise.automatic._mixture import TAIL, Mixture, log_tails
+from fusewise.automatic._tree import factor, solved_square
 from fusewise.kernels import Index, Labels, Real, compiled
 from fusewise.observations import InMemory
-
-
-@compiled
-def _whiten(root: Any, means: Any, whitened: Any) -> None:
-    """The products of a lower triangular matrix with K vectors (K x r), as columns of r x K."""
-    for k in range(len(means)):
-        for j in range(len(root)):
-            total = 0.0
-            for m in range(j + 1):
-                total += root[j, m] * means[k, m]
-            whitened[j, k] = total
 
 
 @compiled(shapes=("N r", "N", "N", "N", "U r r", "U r r", "K r", "K r r", "K", "K", "K", "", "M", "R", "R", "R"))
@@ -63,10 +53,14 @@ def screen_components(
             power, base = 2 / (TAIL + dimensions[row]), 0.0
             for j in range(r):
                 base -= 2 * np.log(root[j, j])  # log det (W + C)
-            _whiten(root, means, centres)
             for k in range(k_all):
                 ready[k] = False
                 scales[k] = np.exp(-power * least[k])
+                for j in range(r):
+                    total = 0.0
+                    for m in range(j + 1):
+                        total += root[j, m] * means[k, m]
+                    centres[j, k] = total
         for k in range(k_all):
             bounds[k] = 0.0
         for j in range(r):
@@ -89,11 +83,12 @@ def screen_components(
             else:
                 now = k
             if not ready[now]:
-                sizes[now] = _factorise(covariances[before], spreads[now], factors[now]) - base
+                factor(covariances[before], spreads[now], 1.0, factors[now])
+                sizes[now] = 2 * np.log(np.diag(factors[now])).sum() - base
                 ready[now] = True
             for j in range(r):
                 place[j] = places[row, j] - means[now, j]
-            square = _solved_square(factors[now], place, work)
+            square = solved_square(factors[now], place, work)
             lead = shares[now] - 0.5 * sizes[now]
             if k < 0:
                 limit = (TAIL + square) * np.exp(power * (span - lead)) * (1 + 1e-9)
@@ -103,33 +98,6 @@ def screen_components(
             at += 1
         begin[i + 1] = at
     return at
-
-
-@compiled
-def _factorise(covariance: Any, spread: Any, lower: Any) -> float:
-    """Cholesky factor of the sum of two matrices; returns the log-determinant."""
-    log_det = 0.0
-    for i in range(len(spread)):
-        for j in range(i + 1):
-            s = covariance[i, j] + spread[i, j]
-            for k in range(j):
-                s -= lower[i, k] * lower[j, k]
-            lower[i, j] = np.sqrt(max(s, 1e-300)) if i == j else s / lower[j, j]
-        log_det += 2 * np.log(lower[i, i])
-    return log_det
-
-
-@compiled
-def _solved_square(lower: Any, right: Any, solved: Any) -> float:
-    """|L^-1 x|²."""
-    square = 0.0
-    for i in range(len(right)):
-        s = right[i]
-        for k in range(i):
-            s -= lower[i, k] * solved[k]
-        solved[i] = s / lower[i, i]
-        square += solved[i] * solved[i]
-    return square
 
 
 #: Numbers of components from which densities are bounded before they are computed.

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
@@ -45,8 +45,6 @@ from fusewise.subspace import Subspace
 
 #: Rows that are kept, and those of them that are searched in a table of few rows: this share, but at least so many.
 MOST, SHARE, FEW = 10_000, 0.25, 2500
-#: What is kept of each row.
-COLUMNS = ("priority", "row", "tail", "density", "label")
 
 
 class Surprises(NamedTuple):
@@ -72,8 +70,8 @@ class Surprises(NamedTuple):
 
     def merged(self, other: Surprises) -> Surprises:
         """The sample of both."""
-        columns: Any = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in COLUMNS}
-        return Surprises(**columns, n_outlying=self.n_outlying + other.n_outlying).smallest()
+        both = [np.concatenate(each) for each in zip(self[:5], other[:5], strict=True)]
+        return Surprises._make([*both, self.n_outlying + other.n_outlying, np.inf]).smallest()
 
     def smallest(self) -> Surprises:
         """The first `MOST` + 1 rows by priority, and by position where priorities are equal."""
@@ -84,8 +82,7 @@ class Surprises(NamedTuple):
 
     def taken(self, which: Index) -> Surprises:
         """Some of the rows."""
-        columns: Any = {name: getattr(self, name)[which] for name in COLUMNS}
-        return self._replace(**columns)
+        return Surprises._make([*(each[which] for each in self[:5]), *self[5:]])
 
     def in_order(self, n_rows: int) -> Surprises:
         """The rows to search, of N in the table and in its order, without those that were not seen."""

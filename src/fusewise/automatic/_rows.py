@@ -30,6 +30,7 @@ from scipy.spatial import cKDTree
 from scipy.special import comb
 
 from fusewise.automatic._evidence import Evidence
+from fusewise.automatic._units import only_columns
 from fusewise.kernels import Index, Labels, Real
 from fusewise.observations import Entries, InMemory, blur, group_means
 from fusewise.progress import Progress, silent
@@ -132,7 +133,7 @@ def informative_columns(table: InMemory) -> Index | None:
 def axes_in(table: InMemory, columns: Index, rank: int, progress: Progress = silent, *, tol: float = 1e-6) -> Subspace:
     """Axes of some columns (``fit_axes``); the others vary about their means, independently."""
     p = table.shape[1]
-    inner = fit_axes(table.standardised(columns, np.ones(p), np.zeros(p)), rank, progress, tol=tol)
+    inner = fit_axes(only_columns(table, columns), rank, progress, tol=tol)
     mean, basis, noise = table.column_means.copy(), np.zeros((p, inner.rank)), table.column_variances - inner.noise
     mean[columns], basis[columns], noise[columns] = inner.mean, inner.basis, inner.noises - inner.noise
     return Subspace(mean, basis, inner.variances, inner.noise, inner.history, np.maximum(noise, 0))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from fusewise.automatic._choice import Classifier
 from fusewise.automatic._clusters import Clusters
@@ -20,7 +19,7 @@ from fusewise.automatic._intervals import sites_along_axes
 from fusewise.automatic._rare import RareSearch, Surprises, surprises
 from fusewise.automatic._rows import SMALLEST_SHARE
 from fusewise.automatic._search import RANK, TreeSearch, cut_anywhere, explains_more
-from fusewise.automatic._units import SAME, Levels, Units, is_number
+from fusewise.automatic._units import SAME, Levels, Units, is_number, row_keys
 from fusewise.kernels import Index, Mask, Real, Values
 from fusewise.observations import BoundedEntries, Entries, InMemory, Table
 from fusewise.progress import Progress
@@ -55,12 +54,6 @@ def canonical(table: Entries, numbers: Mask) -> tuple[Entries, Index]:
     return replace(table, values=values).take(order), np.asarray(order, np.intp)
 
 
-def row_keys(table: Entries) -> npt.NDArray[np.void]:
-    """A key for each row, the same for rows with the same entries."""
-    rows = np.ascontiguousarray(np.where(table.mask, table.values, np.nan))
-    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-
-
 def step(values: Real) -> float:
     """The step to which different values, in increasing order, were rounded; 0 if they were not.
 
@@ -82,7 +75,8 @@ def shares_of_copies(table: InMemory) -> Real | None:
     """
     if not isinstance(table, Entries):
         return None
-    _, first, which, copies = np.unique(row_keys(table), return_index=True, return_inverse=True, return_counts=True)
+    keys = row_keys(np.where(table.mask, table.values, np.nan))
+    _, first, which, copies = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     if len(first) == table.shape[0] or len(first) < FEW:
         return None
     measured = [_is_measured(column) for column in table.take(first).columns()]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fusewise.automatic._classes import ENOUGH_GAINED, by_independent_columns, classes_of, fewest, kmeans_groups
-from fusewise.automatic._columns import LevelEvidence, only_columns
+from fusewise.automatic._columns import LevelEvidence
 from fusewise.automatic._comparison import Candidate, Placed, Searched, assign, best_of, criterion, foreseen
 from fusewise.automatic._cuts import (
     FEWEST,
@@ -45,7 +45,7 @@ from fusewise.automatic._rows import (
     parts_of,
     prior_variances,
 )
-from fusewise.automatic._units import Levels, is_number
+from fusewise.automatic._units import Levels, is_number, only_columns
 from fusewise.automatic._valleys import in_parts, linked, one_hump, without_valley
 from fusewise.kernels import Index, Labels, Real, in_threads
 from fusewise.observations import InMemory
@@ -112,11 +112,6 @@ class TreeSearch:
     def for_classes(self) -> bool:
         """Whether latent classes are searched for."""
         return bool(self.levels) and self.columns is None
-
-    @property
-    def weighted(self) -> bool:
-        """Whether columns have weights."""
-        return self.wide.weights is not None
 
     @property
     def told(self) -> bool:
@@ -307,7 +302,7 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
         return found
     whole = columns <= min(LARGEST_RANK, search.most)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
-    if wanted <= found.rank:
+    if wanted <= subspace.rank:
         return found
     try:
         other = search(wanted)
@@ -387,13 +382,13 @@ def many_clusters(search: TreeSearch, found: Searched) -> Searched:
     Few dimensions may show nothing of many clusters: where all seems to be one, or the rows are many, they are looked
     for in as many dimensions as there may be.
     """
-    n, room = search.sample.shape[0], min(LARGEST_RANK, search.most)
-    if search.told or search.for_classes or search.hints or search.weighted or n < ROWS_PER_CLUSTER * MOST_CLUSTERS:
+    n, room, weighted = search.sample.shape[0], min(LARGEST_RANK, search.most), search.wide.weights is not None
+    if search.told or search.for_classes or search.hints or weighted or n < ROWS_PER_CLUSTER * MOST_CLUSTERS:
         return found
     sure = found.chosen > 0 and n < MANY_ROWS
     if sure and len(_cuts(search, found.placed)) <= MOST_CLUSTERS:
         return found
-    placed = found.placed if found.rank >= room else search.place(room)
+    placed = found.placed if found.placed.subspace.rank >= room else search.place(room)
     few = search.compared(placed.rows, [found.best.labels])[0]
     many = cut_anywhere(search, placed, along_tree=True)
     if many.best.n_groups > MOST_CLUSTERS and many.criterion > few.criterion:
@@ -483,8 +478,7 @@ def across_gaps(search: TreeSearch, found: Searched) -> Searched:
 
 def _within(parts: Index, labels: Labels) -> bool:
     """Whether each group of a partition is on one side of all gaps."""
-    known = parts >= 0
-    counts = in_parts(labels[known], parts[known], int(labels.max()) + 1)
+    counts = in_parts(labels, parts, int(labels.max()) + 1)
     return bool((counts.max(axis=1) >= (1 - BEYOND) * counts.sum(axis=1)).all())
 
 

@@ -100,30 +100,39 @@ def reorder(heap: Any, slot: int) -> None:
 
 
 @compiled(fastmath=False)
-def _factor(gram: Any, a: int, b: int, work: Any) -> None:
-    """Cholesky factor of G_a + G_b (of G_a, if they are the same) in the first rows of `work`."""
-    for i in range(len(gram[a])):
-        row, one, other = work[i], gram[a][i], gram[b][i]
+def factor(one: Any, other: Any, share: float, lower: Any) -> None:
+    """Cholesky factor of A + s B in the first rows of `lower`; arrays, or lists of lists."""
+    for i in range(len(one)):
+        row, first, second = lower[i], one[i], other[i]
         for j in range(i + 1):
-            s, above = one[j], work[j]
-            if a != b:
-                s += other[j]
+            above, s = lower[j], first[j] + share * second[j]
             for k in range(j):
                 s -= row[k] * above[k]
             row[j] = sqrt(max(s, 1e-300)) if i == j else s / above[j]
 
 
 @compiled(fastmath=False)
-def settle_centre(gram: Any, target: Any, centre: Any, node: Any, slot: int, work: Any) -> None:
-    """Update a node's centre G^-1 h, its drift (path length), and its size |G|."""
-    r = len(work) - 3
-    _factor(gram, slot, slot, work)
-    square, moved, solved, place = 0.0, 0.0, work[r], centre[slot]
-    for i in range(r):
-        s, row, own = target[slot][i], work[i], gram[slot][i]
+def solved_square(lower: Any, right: Any, solved: Any) -> float:
+    """|L^-1 x|², and L^-1 x in `solved`."""
+    square = 0.0
+    for i in range(len(right)):
+        s, row = right[i], lower[i]
         for k in range(i):
             s -= row[k] * solved[k]
         solved[i] = s / row[i]
+        square += solved[i] * solved[i]
+    return square
+
+
+@compiled(fastmath=False)
+def settle_centre(gram: Any, target: Any, centre: Any, node: Any, slot: int, work: Any) -> None:
+    """Update a node's centre G^-1 h, its drift (path length), and its size |G|."""
+    r = len(work) - 3
+    factor(gram[slot], gram[slot], 0.0, work)
+    square, moved, solved, place = 0.0, 0.0, work[r], centre[slot]
+    solved_square(work, target[slot], solved)
+    for i in range(r):
+        own = gram[slot][i]
         for k in range(r):
             square += own[k] * own[k]
     for i in range(r - 1, -1, -1):
@@ -142,7 +151,7 @@ def settle_centre(gram: Any, target: Any, centre: Any, node: Any, slot: int, wor
 def rise(gram: Any, centre: Any, a: int, b: int, work: Any) -> float:
     """d' G_a (G_a + G_b)^-1 G_b d with d = u_a - u_b: the rise of the fidelity if two nodes share a centre."""
     r = len(work) - 3
-    _factor(gram, a, b, work)
+    factor(gram[a], gram[b], 1.0, work)
     total, away, one, other = 0.0, work[r], work[r + 1], work[r + 2]
     for i in range(r):
         away[i] = centre[a][i] - centre[b][i]
@@ -215,11 +224,6 @@ class MergeTree(Record):
         """The first and the second node of each join; lists are what loops in Python read fastest."""
         first, second = self.linkage[:, :2].astype(np.intp).T.tolist()
         return first, second
-
-    def children(self, node: int) -> tuple[int, int]:
-        """The two nodes joined in `node`."""
-        left, right = self.joined
-        return left[node - self.n_points], right[node - self.n_points]
 
     def members(self, node: int) -> Index:
         """Points under a node."""
@@ -295,7 +299,7 @@ def _last_join(tree: MergeTree, labels: Labels, groups: Index) -> float:
     totals = np.bincount(labels[labels >= 0])
     node, inside = 2 * tree.n_points - 2, totals[groups]
     while node >= tree.n_points:
-        small, large = sorted(tree.children(node), key=tree.sizes.__getitem__)
+        small, large = sorted((nodes[node - tree.n_points] for nodes in tree.joined), key=tree.sizes.__getitem__)
         some = labels[tree.members(small)]
         part = np.bincount(some[some >= 0], minlength=len(totals))[groups]
         for child, within in ((small, part), (large, inside - part)):

@@ -8,9 +8,10 @@ The scale on which rows are clustered: the columns that vary, in units of their 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import boxcox1p, inv_boxcox1p
 
 from fusewise.kernels import Index, Mask, Real, Values
@@ -35,6 +36,17 @@ def is_number(n_columns: int, levels: Levels) -> Mask:
     for start, stop, *_ in levels:
         numeric[start:stop] = False
     return numeric
+
+
+def only_columns(table: InMemory, columns: Index) -> InMemory:
+    """Some of the columns of a table."""
+    return table.standardised(columns, np.ones(table.shape[1]), np.zeros(table.shape[1]))
+
+
+def row_keys(rows: npt.NDArray[Any]) -> npt.NDArray[np.void]:
+    """A key for each row, the same for equal rows."""
+    rows = np.ascontiguousarray(rows)
+    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
 
 
 def layers(weights: Real) -> list[tuple[float, Mask]]:
@@ -101,7 +113,9 @@ class Powers(Record):
         a, b = np.array([_counted(values[seen, j].astype(float)) for j, seen in enumerate(mask.T)]).reshape(-1, 2).T
         t = np.where(mask, a * values + b, 0)
         some = slice(None, None, 1 + len(t) // 1000)
-        central = _central(t[some], mask[some])
+        low = np.where(mask[some], t[some], np.inf).min(axis=0)
+        high = np.where(mask[some], t[some], -np.inf).max(axis=0)
+        central = mask[some] & (t[some] > low) & (t[some] < high)  # one outlier is no shape
         exponents = likeliest(np.where(central, t[some], 0), central)
         y = boxcox1p(t, exponents)  # 0 where missing
         n = np.maximum(mask.sum(axis=0), 1)
@@ -126,11 +140,6 @@ class Powers(Record):
     def n_powers(self) -> int:
         """Columns that have a power."""
         return int(np.count_nonzero(self.exponents != 1))
-
-    @property
-    def slopes(self) -> Real:
-        """V, the slope of y at T; at 0 it is 1."""
-        return np.asarray((1 + self.last) ** (self.exponents - 1))
 
     def gain(self, table: Entries) -> float:
         """How much likelier the columns of a table are as powers of normal ones, each by itself, in nats."""
@@ -157,7 +166,8 @@ class Powers(Record):
         """The z of values x."""
         t = self.before[0] * values + self.before[1]
         below, above = np.minimum(t, 0), np.maximum(t - self.last, 0)
-        y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + self.slopes * above
+        slope = (1 + self.last) ** (self.exponents - 1)  # of y at T; at 0 it is 1
+        y = boxcox1p(np.clip(t, 0, self.last), self.exponents) + below + slope * above
         y = np.where(self.exponents == 1, t, y)  # not only nearly so: levels are compared
         return np.asarray(np.clip(self.after[0] * y + self.after[1], -1e6, 1e6))  # an outlier is one, however far it is
 
@@ -206,12 +216,6 @@ def _counted(values: Real) -> tuple[float, float]:
     end = float(counted.min())
     unit = float(np.median(counted) - end) or float(counted.std()) or 1.0
     return long_tail / unit, -end / unit
-
-
-def _central(t: Real, mask: Mask) -> Mask:
-    """The entries of each column but for the smallest and the largest: one outlier is no shape."""
-    low, high = np.where(mask, t, np.inf).min(axis=0), np.where(mask, t, -np.inf).max(axis=0)
-    return np.asarray(mask & (t > low) & (t < high))
 
 
 def likeliest(t: Real, mask: Mask) -> Real:
@@ -316,14 +320,13 @@ class Units(Record):
         return whole
 
 
-def _two_values(sample: InMemory, levels: Levels, weights: Real | None) -> tuple[Index, list[Index], Real, Real, Real]:
+def _two_values(sample: InMemory, levels: Levels, weights: Real) -> tuple[Index, list[Index], Real, Real, Real]:
     """The columns of numbers with two values, runs that are the levels of one category, and the values of all columns.
 
     These are P lower values, P higher ones, and P shares of the higher one. Every row has exactly one of the higher
     values of a run, or no entry there. Columns of a sparse table are left as they are.
     """
     p = sample.shape[1]
-    weights = np.ones(p) if weights is None else weights
     if not isinstance(sample, Entries) or sample.dtype.kind == "c":
         return np.empty(0, np.intp), [], *np.zeros((3, p))
     values, mask = sample.values.astype(float), sample.mask
@@ -369,8 +372,8 @@ def units_of(table: Table, levels: Levels, sample: InMemory, weights: Real | Non
     """
     refuse_tiny(table)
     columns, scale = varying_columns(table)
-    if weights is not None:
-        columns = columns[weights[columns] > 0] if weights[columns].any() else np.flatnonzero(weights)
+    weights = np.ones(len(scale)) if weights is None else weights
+    columns = columns[weights[columns] > 0] if weights[columns].any() else np.flatnonzero(weights)
     middle = table.column_means.copy()
     # A level that no row has (one of earlier rows of a stream) has no logarithm of its share.
     never = np.zeros(len(middle), bool)
@@ -395,10 +398,9 @@ def units_of(table: Table, levels: Levels, sample: InMemory, weights: Real | Non
     columns = np.sort(np.concatenate([np.setdiff1d(columns, two), two, two]))
     flips = np.zeros(len(columns))
     flips[np.searchsorted(columns, two) + 1] = units
-    if weights is not None:
-        flips *= np.sqrt(weights[columns])
-        scale /= np.sqrt(np.where(weights > 0, weights, 1))
+    flips *= np.sqrt(weights[columns])
+    scale /= np.sqrt(np.where(weights > 0, weights, 1))
     begin = np.searchsorted(columns, [first for first, *_ in blocks]).tolist()
     found = sorted(LevelBlock(at, at + width, ordered) for at, (_, width, ordered) in zip(begin, blocks, strict=True))
-    often = None if weights is None or (weights[columns] == 1).all() else weights[columns]
+    often = None if (weights[columns] == 1).all() else weights[columns]
     return Units(columns, scale, middle, flips, None, often), tuple(found)

@@ -78,6 +78,11 @@ class Valley(NamedTuple):
     known: float = 1.0
 
     @property
+    def shown(self) -> float:
+        """The evidence for a valley, without limit if too few rows are known to speak against it."""
+        return self.best if self.known >= ENOUGH_KNOWN else float(np.inf)
+
+    @property
     def filled(self) -> bool:
         """Whether the rows show that there is no valley."""
         return self.own < self.odds
@@ -179,7 +184,11 @@ def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> l
     alone, now, odds = len(group), group.copy(), np.zeros(int(part.max()) + 1)
     for cluster in range(int(group.max()) + 1):
         inside = np.flatnonzero(group == cluster)
-        joins, total = easiest(_evidence_of(between, [pair for pair in pairs if group[pair[0]] == cluster], len(group)))
+        evidence = np.full((len(group), len(group)), np.inf)
+        for pair in pairs:
+            if group[pair[0]] == cluster:
+                evidence[pair] = between(*pair).best
+        joins, total = easiest(evidence)
         if joins and r > 1 and total > 0.5 * float(chi2.isf(CHANCE, len(joins) + r - 1)):
             now[inside] = alone + inside
         else:
@@ -194,14 +203,6 @@ def settled(between: Between, pairs: list[Pair], group: Index, part: Index) -> l
     return kept
 
 
-def _evidence_of(between: Between, pairs: list[Pair], n: int) -> Real:
-    """Evidence for a valley between each of some pairs of n components, n x n; infinite for other pairs."""
-    evidence = np.full((n, n), np.inf)
-    for pair in pairs:
-        evidence[pair] = between(*pair).best
-    return evidence
-
-
 def not_shown(between: Between, clusters: list[Index], price: float) -> list[Pair]:
     """Pairs that link all clusters, if the rows' evidence for the valleys between them is at most `price`; else none.
 
@@ -213,7 +214,7 @@ def not_shown(between: Between, clusters: list[Index], price: float) -> list[Pai
     bound = 0.0
     for a in range(m):
         for b in range(a + 1, m):
-            found = min((_shown(between(k, other)), (int(k), int(other))) for k in clusters[a] for other in clusters[b])
+            found = min((between(k, other).shown, (int(k), int(other))) for k in clusters[a] for other in clusters[b])
             evidence[a, b] = evidence[b, a] = found[0]
             at[a, b] = found[1]
         bound += evidence[a].min() / 2
@@ -222,11 +223,6 @@ def not_shown(between: Between, clusters: list[Index], price: float) -> list[Pai
     edges, total = easiest(evidence)
     shown = len(edges) < m - 1 or total > price
     return [] if shown else [at[min(edge), max(edge)] for edge in edges]
-
-
-def _shown(valley: Valley) -> float:
-    """The evidence for a valley, without limit if too few rows are known to speak against it."""
-    return valley.best if valley.known >= ENOUGH_KNOWN else float(np.inf)
 
 
 def easiest(evidence: Real) -> tuple[list[Pair], float]:
@@ -266,12 +262,13 @@ def without_valley(
     if labels is None:
         labels = mixture.log_densities(evidence)[0].argmax(axis=1)
     peaks = np.log(mixture.shares) - 0.5 * np.linalg.slogdet(regular(mixture.spreads))[1]
-    apart, part = separations(mixture), _part_of_each(labels, parts, mixture.n_components)
+    n, apart = mixture.n_components, separations(mixture)
+    part = np.zeros(n, np.intp) if parts is None else in_parts(labels, parts, n).argmax(axis=1)
     few = evidence.shape[1] <= MOST_DIMENSIONS
     touching = TOUCHING if parts is None else WITHIN_PART
     alike = np.inf if few else np.log(EQUALLY_DENSE)
     between, found = Between(mixture, evidence, labels), []
-    for k in range(1, mixture.n_components):
+    for k in range(1, n):
         others = np.flatnonzero(may_touch(apart, peaks, k, touching) & (part[:k] == part[k]))
         heights = saddles(mixture, k, others)
         near = (heights >= touching) & (np.abs(peaks[others] - peaks[k]) <= alike)
@@ -281,9 +278,9 @@ def without_valley(
             if height >= NO_VALLEY or (close and between(k, int(other)).filled)
         ]
     pairs = [(k, other) for _, k, other in sorted(found, reverse=True)]
-    if not few or mixture.n_components > MOST_CLUSTERS:  # a group that is cut takes fewer
+    if not few or n > MOST_CLUSTERS:  # a group that is cut takes fewer
         return pairs
-    return settled(between, pairs, linked(mixture.n_components, pairs), part)
+    return settled(between, pairs, linked(n, pairs), part)
 
 
 def one_hump(mixture: Mixture) -> bool:
@@ -292,19 +289,11 @@ def one_hump(mixture: Mixture) -> bool:
     return any(height >= NO_VALLEY for height in heights)
 
 
-def _part_of_each(labels: Index, parts: Index | None, n: int) -> Index:
-    """The part in which most well-known rows of each of n components are; the same for all without `parts`."""
-    if parts is None:
-        return np.zeros(n, np.intp)
-    known = parts >= 0
-    return np.asarray(in_parts(labels[known], parts[known], n).argmax(axis=1), np.intp)
-
-
 def in_parts(labels: Index, parts: Index, n: int) -> Index:
-    """How many rows of each of n components are in each part."""
-    counts = np.zeros((n, int(parts.max()) + 1), np.intp)
-    np.add.at(counts, (labels, parts), 1)
-    return np.asarray(counts, np.intp)
+    """How many well-known rows of each of n components are in each part."""
+    counts, known = np.zeros((n, int(parts.max()) + 1), np.intp), parts >= 0
+    np.add.at(counts, (labels[known], parts[known]), 1)
+    return counts
 
 
 def separations(mixture: Mixture) -> tuple[Real, Real]:
