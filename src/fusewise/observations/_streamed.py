@@ -148,18 +148,15 @@ class ArrayBlocks:
 
     def blocks(self) -> Iterator[Entries]:
         for rows in row_blocks(*self.shape, READ_ENTRIES):
-            yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
-
-
-def _entries(values: Values, mask: Mask | None) -> Entries:
-    if values.dtype.kind not in "biufc":
-        raise InputError(f"the array must be numeric, but its dtype is {values.dtype}")
-    if values.dtype not in FLOATS + COMPLEX:
-        values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
-    observed = ~np.isnan(values)
-    if mask is not None:
-        observed &= mask.astype(bool)
-    return Entries(np.where(observed, values, 0), observed)
+            values = np.asarray(self.array[rows])
+            if values.dtype.kind not in "biufc":
+                raise InputError(f"the array must be numeric, but its dtype is {values.dtype}")
+            if values.dtype not in FLOATS + COMPLEX:
+                values = values.astype(wide(values.dtype))
+            observed = ~np.isnan(values)
+            if self.mask is not None:
+                observed &= np.asarray(self.mask[rows]).astype(bool)
+            yield Entries(np.where(observed, values, 0), observed)
 
 
 #: Rows from which means and variances of columns are estimated that are not known exactly.

@@ -94,17 +94,6 @@ def paper_bound(kappa: float, M: int) -> Any:
     return np.clip(1 - theory.eta0(theory.beta0(P0, P, kappa, MU0), M, 2), 0, 1)
 
 
-def approximate_bound(kappa: float, M: int) -> Any:
-    """1 - eta0_approx; nan outside its condition."""
-    return np.clip(1 - theory.eta0_approx(theory.beta0(P0, P, kappa, MU0), M), 0, 1)
-
-
-def our_bound(kappa: float, M: int) -> Any:
-    """Our lower bound on the probability of success."""
-    geometry = theory.ClusterGeometry.from_parameters(n_clusters=2, size=M, n_features=P, kappa=kappa, mu0=MU0)
-    return np.asarray(theory.success_probability(geometry, P0))
-
-
 def report(outcomes: Outcomes) -> StudyResult:
     """Draw the bounds, check what is said of them, and test the theorems on simulated data."""
     noiseless, uniform = {}, {}
@@ -205,11 +194,15 @@ def _draw_bounds() -> Picture:
             axes[0, 0].plot(P0, theory.gamma0(P0, features), color=colour, label=f"$P = {features}$")
         for colour, kappa in zip(COLOURS, KAPPAS, strict=False):
             label = rf"$\kappa = {kappa:g}$"
+            pair = theory.beta0(P0, P, kappa, MU0)
             axes[0, 1].plot(P0, theory.delta0(P0, P, kappa, MU0), color=colour, label=label)
-            axes[0, 2].plot(P0, theory.beta0(P0, P, kappa, MU0), color=colour, label=label)
+            axes[0, 2].plot(P0, pair, color=colour, label=label)
             for M, dashes in DASHES.items():
-                for panel, bound in zip(axes[1], (paper_bound, approximate_bound, our_bound), strict=True):
-                    panel.plot(P0, bound(kappa, M), color=colour, linestyle=dashes)
+                study = theory.ClusterGeometry.from_parameters(n_clusters=2, size=M, n_features=P, kappa=kappa, mu0=MU0)
+                approximate = np.clip(1 - theory.eta0_approx(pair, M), 0, 1)
+                bounds = paper_bound(kappa, M), approximate, theory.success_probability(study, P0)
+                for panel, bound in zip(axes[1], bounds, strict=True):
+                    panel.plot(P0, bound, color=colour, linestyle=dashes)
         titles = {
             "few common entries": r"$\gamma_0$",
             "sharing a centre, given enough": r"$\delta_0$",

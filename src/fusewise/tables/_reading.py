@@ -341,7 +341,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
     grid = read_grid(path, asked) if grid is None else grid
-    table = _Decisions.of(grid, asked)
+    table = _Decisions(grid, asked)
     cells = {name: draft.cells for name, draft in table.drafts.items()}
     free = [name for name in cells if name not in table.left and name not in table.told]
     names = names_column(cells, free, asked.names)
@@ -363,40 +363,31 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels, asked)
 
 
-@dataclass(eq=False)
 class _Decisions:
     """A table while the kinds of its columns are decided."""
 
-    grid: Grid
-    told: dict[str, ColumnSpec]  # how the user says that columns are read
-    left: dict[str, str]  # why the user left columns out
-    missing: dict[str, tuple[str, ...]]  # the user's markers of missing values
-    drafts: dict[str, Unmarked]
-    decimal: str
-    decided: dict[str, Column]
-
-    @classmethod
-    def of(cls, grid: Grid, asked: ReadOptions) -> _Decisions:
-        missing: dict[str, tuple[str, ...]] = dict.fromkeys(grid.written, ())
+    def __init__(self, grid: Grid, asked: ReadOptions) -> None:
+        self.grid = grid
+        # The user's markers of missing values, how the user says that columns are read, and why some are left out.
+        self.missing: dict[str, tuple[str, ...]] = dict.fromkeys(grid.written, ())
         for where, markers in asked.missing.items():
             for name in find_columns(grid.written, where, "missing (--missing)"):
-                missing[name] += tuple(markers)
-        told, left = specs_of(grid, asked.kinds, missing), left_out_of(grid, asked)
-        drafts, voting = {}, {}
+                self.missing[name] += tuple(markers)
+        self.told, self.left = specs_of(grid, asked.kinds, self.missing), left_out_of(grid, asked)
+        self.drafts: dict[str, Unmarked] = {}
+        voting = {}
         for name, written in grid.written.items():
-            spec = told.get(name, ColumnSpec(Kind.NUMBER))  # what is undecided says how decimals are written, too
-            draft = unmark(written, (*missing[name], *spec.missing), {level_key(level) for level in spec.levels})
-            drafts[name] = draft
-            if name not in left and spec.kind == Kind.NUMBER:
-                voting[name] = draft.cells
-        decimal = asked.decimal or decide_decimal(voting, grid.separator)
-        made = cls(grid, told, left, missing, drafts, decimal, {})
-        made.decided = {name: made._decide(name, draft) for name, draft in drafts.items()}
-        made._put_levels_back()
-        for name, why in left.items():
-            if name in made.decided:  # it may be a feature of dates
-                made.leave_out(name, why)
-        return made
+            spec = self.told.get(name, ColumnSpec(Kind.NUMBER))  # what is undecided says how decimals are written, too
+            markers = *self.missing[name], *spec.missing
+            self.drafts[name] = unmark(written, markers, {level_key(level) for level in spec.levels})
+            if name not in self.left and spec.kind == Kind.NUMBER:
+                voting[name] = self.drafts[name].cells
+        self.decimal = asked.decimal or decide_decimal(voting, grid.separator)
+        self.decided = {name: self._decide(name, draft) for name, draft in self.drafts.items()}
+        self._put_levels_back()
+        for name, why in self.left.items():
+            if name in self.decided:  # it may be a feature of dates
+                self.leave_out(name, why)
 
     def _decide(self, name: str, draft: Unmarked) -> Column:
         told = None if name in self.left else self.told.get(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -24,12 +25,7 @@ LONGEST_START = 10_000
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")
 
 #: Byte-order marks and the encodings they indicate, longest first.
-MARKS = (
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
+MARKS = {BOM_UTF32_LE: "utf-32", BOM_UTF32_BE: "utf-32", BOM_UTF16_LE: "utf-16", BOM_UTF16_BE: "utf-16"}
 
 
 def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, comment: str | None = None) -> Grid:
@@ -106,7 +102,7 @@ def _is_number(field: str) -> bool:
 def decode(source: Source) -> tuple[str, list[str]]:
     """The text of a file, and notes on its encoding."""
     data, notes = source.data, []
-    encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8-sig")
+    encoding = next((encoding for mark, encoding in MARKS.items() if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
