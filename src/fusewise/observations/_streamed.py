@@ -108,11 +108,6 @@ class ColumnMoments(Record):
         """Mean square of the deviations of each column from its mean."""
         return np.asarray(self.squares / np.maximum(self.counts, 1))
 
-    @property
-    def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
-        return np.asarray((self.low >= self.high).all(axis=1))
-
 
 #: Entries of a table that are read at a time: 64 MB in double precision.
 READ_ENTRIES = 8_000_000
@@ -222,7 +217,8 @@ class SummarisedTable(Table, Record):
 
     @property
     def is_constant(self) -> Mask:
-        return np.where(self.moments.between > 0, self.column_variances == 0, self.moments.is_constant)
+        alike = (self.moments.low >= self.moments.high).all(axis=1)
+        return np.where(self.moments.between > 0, self.column_variances == 0, alike)
 
     def _selected(self, rows: Index, select: Callable[[Index], Sequence[Entries]]) -> Entries:
         """Rows in any order, given what finds them in increasing order, in pieces."""

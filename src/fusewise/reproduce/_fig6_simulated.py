@@ -57,7 +57,6 @@ def trial(reading: str, dataset: str, p0: float, scheme: str, size: int, seed: i
 
 
 def _tried(scheme: str, X: Any, table: Any, y: Any, centers: Any) -> Iterator[Solution]:
-    """Solutions over all scales and strengths tried."""
     form, start = scheme.split(", ")
     init = {"partial distances": "partial", "zero-filled": "zero"}[start]
     distance = np.mean([np.linalg.norm(a - b) for a, b in combinations(centers, 2)])
@@ -216,7 +215,7 @@ def _curves(outcomes: Outcomes) -> Picture:
 def _maps(outcomes: Outcomes, case: Case) -> Picture:
     (reading, dataset), fractions = case, outcomes.values("p0")
     settings = {"reading": reading, "dataset": dataset}
-    maps = [[outcomes.one(scheme=name, p0=p0, **settings) for p0 in fractions] for name in SCHEMES]
+    maps = [[outcomes.where(scheme=name, p0=p0, **settings)[0] for p0 in fractions] for name in SCHEMES]
     rows = [name.replace(", ", ",\n").replace("distances", "dist.") for name in SCHEMES]
     columns = [f"$p_0 = {p0:g}$" for p0 in fractions]
     figure = draw_maps(maps, rows, columns, 1.45 * len(columns) + 0.9, 1.45 * len(rows) + 0.4)

@@ -64,7 +64,7 @@ def report(outcomes: Outcomes) -> StudyResult:
 
 def _maps(outcomes: Outcomes) -> Picture:
     drawn = (0.0, 0.1, 0.3, 0.5)
-    maps = [[outcomes.one(method=method, fraction=fraction) for fraction in drawn] for method in METHODS]
+    maps = [[outcomes.where(method=method, fraction=fraction)[0] for fraction in drawn] for method in METHODS]
     figure = draw_maps(maps, list(METHODS.values()), [f"{fraction:.0%} hidden" for fraction in drawn], 9.6, 4.4)
     caption = (
         "Wine: 120 wines, 13 features, two principal components; colours are the cultivars, black the centres. Top: "

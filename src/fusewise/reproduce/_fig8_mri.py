@@ -67,6 +67,7 @@ def report(outcomes: Outcomes) -> StudyResult:
     [(series, result)] = outcomes.pairs
     zero, fused, ours = (float(value) for value in result["ser"])
     frames, size, labels = series.settings["frames"], series.settings["size"], result["labels"]
+    beat, breath = (_spread(result[name], labels) for name in ("contraction", "inspiration"))
     claims = [
         Claim(
             "The images are recovered from around 5% of the Fourier samples, with minimal artefacts and of diagnostic "
@@ -78,16 +79,13 @@ def report(outcomes: Outcomes) -> StudyResult:
             "The paper's scan is not public: a phantom stands in for it, and nothing can be said about diagnostic "
             "quality. Fusion removes most of the error of the zero-filled images, but averages a frame with others "
             "that are only nearly alike; interpolation between them does better.",
-        )
-    ]
-    beat, breath = (_spread(result[name], labels) for name in ("contraction", "inspiration"))
-    claims += [
+        ),
         Claim(
             "Images appear in clusters determined by the cardiac and respiratory phase (20, by spectral clustering).",
             f"{int(labels.max()) + 1} clusters of the fused frames by spectral clustering; spread within a "
             f"cluster, relative to the spread over all frames: contraction {beat:.0%}, breath {breath:.0%}.",
             verdict(max(beat, breath) < 0.5, in_part=min(beat, breath) < 0.5),
-        )
+        ),
     ]
     return StudyResult([_picture(result)], claims)
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -449,8 +449,7 @@ class FrameEncoder(Record):
 
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
-        ends = list(accumulate(len(column.features) for column in self.columns))
-        return list(zip([0, *ends[:-1]], ends, strict=True))
+        return list(pairwise(accumulate((len(column.features) for column in self.columns), initial=0)))
 
     @property
     def levels(self) -> tuple[tuple[int, int], ...]:

@@ -16,14 +16,7 @@ from fusewise.observations import is_frame
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import grid_of_frame, read_binary, reader_of
 from fusewise.tables._cells import HalfKnown, Unmarked, decide_decimal, own_levels, unmark
-from fusewise.tables._columns import (
-    Column,
-    ColumnSpec,
-    Kind,
-    decide,
-    level_key,
-    refuse_too_large,
-)
+from fusewise.tables._columns import Column, ColumnSpec, Kind, are_numbers, decide, level_key, refuse_too_large
 from fusewise.tables._dates import FEATURE, MONTHS, feature, feature_names
 from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, joined
 from fusewise.tables._recognition import labels_column, names_column, row_names
@@ -395,7 +388,6 @@ class _Decisions:
         return replace(column, missing=(*column.missing, *self.missing[name]))
 
     def leave_out(self, name: str, why: str, kind: Kind | None = None) -> None:
-        """Mark a column as not used, for the given reason."""
         column = self.decided[name]
         self.decided[name] = replace(column, used=False, why=why, kind=kind or column.kind, notes=())
 
@@ -424,7 +416,7 @@ class _Decisions:
         valued = {  # not made of text: numbers (also as levels), dates, yes and no
             name
             for name, column in self.decided.items()
-            if column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or column.has_numbers
+            if column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or are_numbers(column.categories)
         }
         in_values = {word for name in valued for word in self.drafts[name].markers}
         settled = {name for name, kind in self.told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}

@@ -138,7 +138,7 @@ def _separator(source: Source, text: str) -> str:
     def fit(separator: str) -> tuple[float, float, int]:
         try:
             counts = [len(row) for _, row in islice(_records(text, separator), SAMPLE) if row]
-        except _NotRecords:
+        except csv.Error:
             return 0.0, 0.0, 1
         usual = Counter(counts).most_common(1)[0][0]
         exact = sum(n == usual for n in counts) / len(counts)
@@ -153,7 +153,7 @@ def _is_spaced(text: str) -> bool:
     """Whether blanks separate the fields of a table."""
     try:
         rows = [row for _, row in islice(_records(text, " "), SAMPLE) if row]
-    except _NotRecords:
+    except csv.Error:
         return False
     above = titles_above(rows)
     if above and any(map(_is_number, rows[above])):  # one column, of dates in words
@@ -181,11 +181,7 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     try:
         yield from ((reader.line_num, row) for row in reader)
     except csv.Error as error:
-        raise _NotRecords(f"line {reader.line_num}: {error}") from error
-
-
-class _NotRecords(ValueError):
-    """Lines that cannot be split into fields."""
+        raise csv.Error(f"line {reader.line_num}: {error}") from error
 
 
 def _aligned(text: str) -> list[list[str]] | None:
@@ -206,7 +202,7 @@ def _aligned(text: str) -> list[list[str]] | None:
 def _numbered_records(source: str, text: str, separator: str) -> list[Numbered]:
     try:
         numbered = [(line, row) for line, row in _records(text, separator) if row]
-    except _NotRecords as error:
+    except csv.Error as error:
         raise InputError(f"{source!r}, {error}") from error
     if text.count('"') % 2 and "\n" in numbered[-1][1][-1]:
         start = numbered[-2][0] + 1 if len(numbered) > 1 else 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from fusewise.kernels import Floats
@@ -28,23 +28,14 @@ def log_binomials(n: int, count: int) -> Floats:
     """Return log C(n, s) for s = 0 ... count - 1; running sums are exact where gammaln differences cancel."""
     s = np.arange(1, min(count - 1, n // 2) + 1)
     head = np.concatenate([[0.0], np.cumsum(np.log((n - s + 1) / s))])
-    values = np.concatenate([head, head[n - np.arange(len(head), count)]])
-    values.flags.writeable = False
-    return values
-
-
-@lru_cache(maxsize=8)
-def _triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Return (a, s - a, mask) over s, a < size, with s - a clipped at 0 and mask -inf above the diagonal."""
-    a = np.arange(size, dtype=np.intp)
-    gap = a[:, None] - a[None, :]
-    return a, np.maximum(gap, 0), np.where(gap >= 0, 0.0, -np.inf)
+    return np.concatenate([head, head[n - np.arange(len(head), count)]])
 
 
 def _couple(left: Floats, right: Floats, loss: float) -> Floats:
     """log sum_a exp(left[a] + right[s-a] - loss a (s-a)), for every s."""
-    a, gap, mask = _triangle(len(left))
-    terms = left[None, :] + right[gap] - loss * a[None, :] * gap + mask
+    a = np.arange(len(left))
+    gap = a[:, None] - a  # below 0 it is a position from the end, where nothing is added
+    terms = left + np.append(right, np.full(len(right), -np.inf))[gap] - loss * a * np.abs(gap)
     peak = terms.max(axis=1)
     safe = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore"):  # by hand, as logsumexp takes three times as long
@@ -57,8 +48,7 @@ def _log_mixed(M: int, K: int, loss: float) -> float:
     A block of k parts holds `mixed` (two or more of them non-zero). One non-zero part is k C(M, s)
     and none is 1 at s = 0, so no pure term is ever subtracted.
     """
-    single = log_binomials(M, M + 1).copy()
-    single[0] = -np.inf
+    single = np.append(-np.inf, log_binomials(M, M + 1)[1:])
 
     def join(k: int, mixed_k: Floats, m: int, mixed_m: Floats) -> tuple[int, Floats]:
         # Mixed: both blocks non-zero, or one of them empty and the other mixed already.

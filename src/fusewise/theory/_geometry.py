@@ -50,9 +50,8 @@ def pair_summary(
     n_pairs, delta, mu0, separating = 0, np.inf, 1.0, np.inf
     for A, B in pairs:
         P = A.shape[1]
-        starts = product(range(0, len(A), BLOCK), range(0, len(B), BLOCK))
-        for rows, columns in ((slice(i, i + BLOCK), slice(j, j + BLOCK)) for i, j in starts):
-            common, squares, largest, big = _measure_tile(A[rows], B[columns], epsilon)
+        for i, j in product(range(0, len(A), BLOCK), range(0, len(B), BLOCK)):
+            common, squares, largest, big = _measure_tile(A[i : i + BLOCK], B[j : j + BLOCK], epsilon)
             keep = common >= min_common
             if not keep.any():
                 continue
