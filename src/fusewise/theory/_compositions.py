@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from fusewise.kernels import Floats
@@ -31,11 +31,18 @@ def log_binomials(n: int, count: int) -> Floats:
     return np.concatenate([head, head[n - np.arange(len(head), count)]])
 
 
+@lru_cache(maxsize=8)
+def _triangle(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """Return (a, s - a, mask) over s, a < size, with s - a clipped at 0 and mask -inf above the diagonal."""
+    a = np.arange(size, dtype=np.intp)
+    gap = a[:, None] - a
+    return a, np.maximum(gap, 0), np.where(gap >= 0, 0.0, -np.inf)
+
+
 def _couple(left: Floats, right: Floats, loss: float) -> Floats:
     """log sum_a exp(left[a] + right[s-a] - loss a (s-a)), for every s."""
-    a = np.arange(len(left))
-    gap = a[:, None] - a  # below 0 it is a position from the end, where nothing is added
-    terms = left + np.append(right, np.full(len(right), -np.inf))[gap] - loss * a * np.abs(gap)
+    a, gap, mask = _triangle(len(left))
+    terms = left + right[gap] - loss * a * gap + mask
     peak = terms.max(axis=1)
     safe = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore"):  # by hand, as logsumexp takes three times as long
