@@ -100,7 +100,12 @@ def as_plain(X: Any) -> Any:
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
         X = np.ma.stack([np.ma.asarray(row) for row in X])
     if isinstance(X, np.ma.MaskedArray):
-        X = _filled(X)
+        if X.dtype.kind in "mMV":
+            X = X.data  # refused below
+        elif X.dtype.kind in "OSU":
+            X = as_objects(X)
+        else:
+            X = np.ma.filled(X.astype(float) if X.dtype.kind in "biu" else X, np.nan)
     for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
         if getattr(dtype, "kind", None) == "c":
             raise InputError(f"column {name!r} holds complex numbers: give a complex table as an array, not as a frame")
@@ -142,15 +147,6 @@ def as_objects(X: Any) -> npt.NDArray[Any]:
     if isinstance(X, np.ma.MaskedArray):
         array[np.ma.getmaskarray(X)] = None
     return array
-
-
-def _filled(X: Any) -> Any:
-    """A masked array with NaN, or None among objects, where it is masked."""
-    if X.dtype.kind in "mMV":
-        return X.data  # refused by its type
-    if X.dtype.kind in "biu":
-        X = X.astype(float)
-    return as_objects(X) if X.dtype.kind in "OSU" else X.filled(np.nan)
 
 
 def _from_objects(X: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -66,8 +66,7 @@ def warn_of_blanks(
     if isinstance(table, DaskTable):  # which rows they are is known where the rows are
         empty = table.shape[0] - table.n_seen
         if empty:
-            has = "has" if empty == 1 else "have"
-            warnings.warn(f"{counted(empty, 'row')} {has} {no_cluster}", DataWarning, stacklevel=3)
+            warnings.warn(f"{counted(empty, 'row has', 'rows have')} {no_cluster}", DataWarning, stacklevel=3)
     else:
         alone, hinted = table.row_counts == 0, np.zeros(table.shape[0], bool)
         if placed is not None:
@@ -222,16 +221,14 @@ def half_known(
         what = "complex" if table.dtype.kind == "c" else "too large to be held as an array: pass a table of Dask"
         raise InputError(f"error, lower and upper are for tables of real numbers, and this one is {what}")
     names = table.feature_names if names is None else names
-    found = table if error is None else _with_errors(table, _numbers_like(error, "error", table)[0], names)
-    return found if lower is None and upper is None else _with_bounds(found, lower, upper, names)
-
-
-def _with_errors(table: Entries, error: Real, names: Sequence[str] | None) -> Entries:
-    _refuse(table.mask & np.isnan(error), names, "the error of the observed entry at {where} is NaN: give a number")
-    _refuse(table.mask & (error < 0), names, "the error at {where} is negative: give the standard error, at least 0")
-    found = table.only(error < LARGEST)
-    variances = np.where(found.mask, np.square(np.where(found.mask, error, 0)), 0)
-    return replace(found, variances=variances) if variances.any() else found
+    if error is not None:
+        error, mask = _numbers_like(error, "error", table), table.mask
+        _refuse(mask & np.isnan(error), names, "the error of the observed entry at {where} is NaN: give a number")
+        _refuse(mask & (error < 0), names, "the error at {where} is negative: give the standard error, at least 0")
+        table = table.only(error < LARGEST)
+        variances = np.where(table.mask, np.square(np.where(table.mask, error, 0)), 0)
+        table = replace(table, variances=variances) if variances.any() else table
+    return table if lower is None and upper is None else _with_bounds(table, lower, upper, names)
 
 
 def _with_bounds(table: Entries, lower: Any, upper: Any, names: Sequence[str] | None) -> Entries:
@@ -240,10 +237,9 @@ def _with_bounds(table: Entries, lower: Any, upper: Any, names: Sequence[str] | 
         if given is None:
             ends.append(np.full(table.shape, none))
             continue
-        end, per_column = _numbers_like(given, name, table)
-        end = np.where(np.isnan(end), none, end)
-        if per_column:
-            end = np.where(table.mask, none, end)
+        end = _numbers_like(given, name, table)
+        of_observed = table.mask & (np.ndim(given) == 1)  # those of a column are not of its observed entries
+        end = np.where(np.isnan(end) | of_observed, none, end)
         _refuse(end == -none, names, f"{name} is {-none} at {{where}}: no value is beyond it")
         ends.append(np.where(np.abs(end) > LARGEST, none, end))
     low, high = ends
@@ -261,8 +257,8 @@ def _with_bounds(table: Entries, lower: Any, upper: Any, names: Sequence[str] | 
     return BoundedEntries(values, mask, table.feature_names, table.weights, table.variances, low=low, high=high)
 
 
-def _numbers_like(given: Any, name: str, table: Entries) -> tuple[Real, bool]:
-    """What is given of each entry, N x P, and whether it was given per column."""
+def _numbers_like(given: Any, name: str, table: Entries) -> Real:
+    """What is given of each entry or column, N x P."""
     try:
         numbers = check_array(given, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0)
     except (ValueError, TypeError) as error:
@@ -270,7 +266,7 @@ def _numbers_like(given: Any, name: str, table: Entries) -> tuple[Real, bool]:
     n, p = table.shape
     if numbers.shape not in ((n, p), (p,)):
         raise InputError(f"{name} has shape {numbers.shape}, but the table has {(n, p)}: one for each entry or column")
-    return np.broadcast_to(numbers, (n, p)), numbers.ndim == 1
+    return np.broadcast_to(numbers, (n, p))
 
 
 def _refuse(bad: Mask, names: Sequence[str] | None, what: str) -> None:

@@ -143,8 +143,7 @@ class Entries(Table, Record):
 
     @property
     def shape(self) -> tuple[int, int]:
-        n, p = self.values.shape
-        return n, p
+        return self.values.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -326,8 +325,7 @@ class SparseEntries(Table, Record):
 
     @property
     def shape(self) -> tuple[int, int]:
-        n, p = self.rows.shape
-        return n, p
+        return tuple(self.rows.shape)
 
     @property
     def dtype(self) -> Any:

@@ -28,8 +28,7 @@ class Quadratics:
 
     @property
     def shape(self) -> tuple[int, int]:
-        n, r = self.target.shape
-        return n, r
+        return tuple(self.target.shape)
 
     @cached_property
     def mean(self) -> Array:

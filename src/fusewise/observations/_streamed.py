@@ -108,11 +108,6 @@ class ColumnMoments(Record):
         """Mean square of the deviations of each column from its mean."""
         return np.asarray(self.squares / np.maximum(self.counts, 1))
 
-    @property
-    def is_constant(self) -> npt.NDArray[np.bool_]:
-        """Whether each column has the same value wherever it was observed."""
-        return np.asarray((self.low >= self.high).all(axis=1))
-
 
 #: Entries of a table that are read at a time: 64 MB in double precision.
 READ_ENTRIES = 8_000_000
@@ -148,18 +143,15 @@ class ArrayBlocks:
 
     def blocks(self) -> Iterator[Entries]:
         for rows in row_blocks(*self.shape, READ_ENTRIES):
-            yield _entries(np.asarray(self.array[rows]), None if self.mask is None else np.asarray(self.mask[rows]))
-
-
-def _entries(values: Values, mask: Mask | None) -> Entries:
-    if values.dtype.kind not in "biufc":
-        raise InputError(f"the array must be numeric, but its dtype is {values.dtype}")
-    if values.dtype not in FLOATS + COMPLEX:
-        values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
-    observed = ~np.isnan(values)
-    if mask is not None:
-        observed &= mask.astype(bool)
-    return Entries(np.where(observed, values, 0), observed)
+            values = np.asarray(self.array[rows])
+            if values.dtype.kind not in "biufc":
+                raise InputError(f"the array must be numeric, but its dtype is {values.dtype}")
+            if values.dtype not in FLOATS + COMPLEX:
+                values = values.astype(wide(values.dtype))
+            observed = ~np.isnan(values)
+            if self.mask is not None:
+                observed &= np.asarray(self.mask[rows]).astype(bool)
+            yield Entries(np.where(observed, values, 0), observed)
 
 
 #: Rows from which means and variances of columns are estimated that are not known exactly.
@@ -225,7 +217,8 @@ class SummarisedTable(Table, Record):
 
     @property
     def is_constant(self) -> Mask:
-        return np.where(self.moments.between > 0, self.column_variances == 0, self.moments.is_constant)
+        alike = (self.moments.low >= self.moments.high).all(axis=1)
+        return np.where(self.moments.between > 0, self.column_variances == 0, alike)
 
     def _selected(self, rows: Index, select: Callable[[Index], Sequence[Entries]]) -> Entries:
         """Rows in any order, given what finds them in increasing order, in pieces."""

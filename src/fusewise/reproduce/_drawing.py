@@ -20,18 +20,15 @@ from fusewise.kernels import Labels, Values
 from fusewise.support import counted
 from fusewise.views import COLOURS
 
-#: Distances between the centres of Dataset-1.
+#: Distances between the centres of Dataset-1: |c_0 - c_1|, |c_0 - c_2| and |c_1 - c_2|.
 TRIANGLE = (3.5, 2.8, 3.3)
 
 
-def triangle_centers(n_features: int, seed: int, sides: tuple[float, float, float] = TRIANGLE) -> Values:
-    """Three centres at given distances: random ones of the unit cube, moved within their own plane.
-
-    ``sides`` are |c_0 - c_1|, |c_0 - c_2| and |c_1 - c_2|.
-    """
+def triangle_centers(n_features: int, seed: int) -> Values:
+    """Three centres with the distances ``TRIANGLE``: random ones of the unit cube, moved within their own plane."""
     drawn = np.random.RandomState(seed).uniform(size=(3, n_features))
     edges = drawn[1:] - drawn[0]
-    a, b, c = sides
+    a, b, c = TRIANGLE
     inner = (a**2 + b**2 - c**2) / 2
     wanted = np.linalg.cholesky(np.array([[a**2, inner], [inner, b**2]]))
     given = np.linalg.cholesky(edges @ edges.T)

@@ -48,14 +48,15 @@ def trial(reading: str, dataset: str, p0: float, scheme: str, size: int, seed: i
         scores = [round(float(adjusted_rand_score(y, solution.labels)), 4) for solution in tried]
         best = max(zip(scores, tried, strict=True), key=lambda pair: (pair[0], -pair[1].n_clusters))[1]
         found, labels = best.centers, best.labels
+    gaps = np.square(np.nan_to_num(table[:, None] - moved[None], nan=0.0)).sum(axis=2)
     return mapped(X, y, found, labels) | {
         "share": np.mean(np.array(scores) > 0.9),
-        "bayes": adjusted_rand_score(y, _nearest(table, moved)),
+        # The Bayes classifier: the nearest true centre on the observed entries.
+        "bayes": adjusted_rand_score(y, gaps.argmin(axis=1)),
     }
 
 
 def _tried(scheme: str, X: Any, table: Any, y: Any, centers: Any) -> Iterator[Solution]:
-    """Solutions over all scales and strengths tried."""
     form, start = scheme.split(", ")
     init = {"partial distances": "partial", "zero-filled": "zero"}[start]
     distance = np.mean([np.linalg.norm(a - b) for a, b in combinations(centers, 2)])
@@ -67,12 +68,6 @@ def _tried(scheme: str, X: Any, table: Any, y: Any, centers: Any) -> Iterator[So
         else:
             lams = LAMS * sigma**2 / np.bincount(y)[0]
             yield from fusion_path(table, lams=lams, penalty=H1(sigma), init=init, tol=1e-4, max_iter=60)
-
-
-def _nearest(table: Any, centers: Any) -> Any:
-    """The Bayes classifier: nearest true centre on the observed entries."""
-    gaps = np.square(np.nan_to_num(table[:, None] - centers[None], nan=0.0)).sum(axis=2)
-    return gaps.argmin(axis=1)
 
 
 def plan(quick: bool) -> list[Trial]:
@@ -220,7 +215,7 @@ def _curves(outcomes: Outcomes) -> Picture:
 def _maps(outcomes: Outcomes, case: Case) -> Picture:
     (reading, dataset), fractions = case, outcomes.values("p0")
     settings = {"reading": reading, "dataset": dataset}
-    maps = [[outcomes.one(scheme=name, p0=p0, **settings) for p0 in fractions] for name in SCHEMES]
+    maps = [[outcomes.where(scheme=name, p0=p0, **settings)[0] for p0 in fractions] for name in SCHEMES]
     rows = [name.replace(", ", ",\n").replace("distances", "dist.") for name in SCHEMES]
     columns = [f"$p_0 = {p0:g}$" for p0 in fractions]
     figure = draw_maps(maps, rows, columns, 1.45 * len(columns) + 0.9, 1.45 * len(rows) + 0.4)

@@ -29,7 +29,7 @@ def trial(frames: int, size: int, golden: int, navigators: int, seed: int) -> di
     fused = mri.reconstruct(kspace, mask, method="fusion", random_state=seed)
     found = mri.reconstruct(kspace, mask, random_state=seed)
     labels = mri.spectral_labels(fused.images, min(CLUSTERS, max(2, frames // 5)))
-    shown = np.concatenate([_typical(group) for group in _two_phases(labels, phantom.cardiac)])
+    shown = _shown(labels, phantom.cardiac)
     return {
         "mask": mask[shown[0]],
         "kspace": np.log10(np.abs(kspace[shown[0]]) + 1e-6).astype(np.float32),
@@ -46,18 +46,14 @@ def trial(frames: int, size: int, golden: int, navigators: int, seed: int) -> di
     }
 
 
-def _two_phases(labels: Any, cardiac: Any) -> list[Any]:
-    """Frames of the two clusters of enough frames that lie nearest to rest and to contraction."""
+def _shown(labels: Any, cardiac: Any) -> Any:
+    """The first, middle and last frame of the two clusters of enough frames nearest to rest and to contraction."""
     large = [k for k in np.unique(labels) if np.count_nonzero(labels == k) >= SHOWN]
     phase = {k: np.angle(np.exp(2j * np.pi * cardiac[labels == k]).mean()) / (2 * np.pi) % 1 for k in large}
     contracted = min(large, key=lambda k: abs(phase[k] - 0.35))
     relaxed = min((k for k in large if k != contracted), key=lambda k: abs(phase[k] - 0.85))
-    return [np.flatnonzero(labels == k) for k in (relaxed, contracted)]
-
-
-def _typical(members: Any) -> Any:
-    """The first, middle and last frame of a cluster, in time."""
-    return members[np.linspace(0, len(members) - 1, SHOWN).round().astype(int)]
+    members = [np.flatnonzero(labels == k) for k in (relaxed, contracted)]
+    return np.concatenate([each[np.linspace(0, len(each) - 1, SHOWN).round().astype(int)] for each in members])
 
 
 def plan(quick: bool) -> list[Trial]:
@@ -71,6 +67,7 @@ def report(outcomes: Outcomes) -> StudyResult:
     [(series, result)] = outcomes.pairs
     zero, fused, ours = (float(value) for value in result["ser"])
     frames, size, labels = series.settings["frames"], series.settings["size"], result["labels"]
+    beat, breath = (_spread(result[name], labels) for name in ("contraction", "inspiration"))
     claims = [
         Claim(
             "The images are recovered from around 5% of the Fourier samples, with minimal artefacts and of diagnostic "
@@ -82,16 +79,13 @@ def report(outcomes: Outcomes) -> StudyResult:
             "The paper's scan is not public: a phantom stands in for it, and nothing can be said about diagnostic "
             "quality. Fusion removes most of the error of the zero-filled images, but averages a frame with others "
             "that are only nearly alike; interpolation between them does better.",
-        )
-    ]
-    beat, breath = (_spread(result[name], labels) for name in ("contraction", "inspiration"))
-    claims += [
+        ),
         Claim(
             "Images appear in clusters determined by the cardiac and respiratory phase (20, by spectral clustering).",
             f"{int(labels.max()) + 1} clusters of the fused frames by spectral clustering; spread within a "
             f"cluster, relative to the spread over all frames: contraction {beat:.0%}, breath {breath:.0%}.",
             verdict(max(beat, breath) < 0.5, in_part=min(beat, breath) < 0.5),
-        )
+        ),
     ]
     return StudyResult([_picture(result)], claims)
 

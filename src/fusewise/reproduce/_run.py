@@ -97,13 +97,10 @@ def reproduce(
             if len(results) == len(trials):
                 sections[name] = Section(study, study.report(Outcomes(trials, results)), size)
                 break
-    images = {
-        picture.file: encode(picture.figure, Path(picture.file).suffix[1:])
-        for section in sections.values()
-        for picture in section.found.pictures
-    }
-    for file, content in images.items():
-        write_whole(out / file, content)
+    images = {}
+    for picture in (picture for section in sections.values() for picture in section.found.pictures):
+        images[picture.file] = encode(picture.figure, Path(picture.file).suffix[1:])
+        write_whole(out / picture.file, images[picture.file])
     write_whole(out / PAGE, render(list(sections.values()), images).encode())
     return {name: section.found for name, section in sections.items() if name in figures}
 

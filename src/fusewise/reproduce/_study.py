@@ -58,10 +58,6 @@ class Outcomes:
         """Results of the trials that have these settings, in the order of the trials."""
         return [result for trial, result in self.pairs if settings.items() <= trial.settings.items()]
 
-    def one(self, **settings: Any) -> Result:
-        """The first of them."""
-        return self.where(**settings)[0]
-
     def mean(self, name: str, **settings: Any) -> float:
         """Mean of a number over the trials that have these settings."""
         return float(np.mean([result[name] for result in self.where(**settings)]))

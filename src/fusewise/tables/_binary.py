@@ -14,14 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fusewise.support import InputError, some_of
-from fusewise.tables._grid import (
-    Cells,
-    Grid,
-    as_cells,
-    by_column,
-    refuse_duplicates,
-    without_remarks,
-)
+from fusewise.tables._grid import Cells, Grid, as_cells, by_column, refuse_duplicates, without_remarks
 from fusewise.tables._sources import Source, open_source
 from fusewise.tables._text import JSON_SUFFIXES, decode
 
@@ -60,7 +53,6 @@ def read_binary(source: Source, kind: str, read: Reader, sheet: str | int | None
 
 @contextmanager
 def _reporting(source: Source, kind: str) -> Iterator[None]:
-    """Report errors of a library as ``InputError``."""
     try:
         yield
     except InputError:
@@ -215,8 +207,7 @@ def _json_lines(source: Source) -> Grid:
                 raise InputError(f"{source.name!r}, line {k}: {record!r} is not a JSON object")
             records.append(record)
     names = list(dict.fromkeys(name for record in records for name in record))
-    written = {name: as_cells([record.get(name) for record in records]) for name in names}
-    return Grid({str(name).strip(): cells for name, cells in written.items()}, notes=notes)
+    return Grid({name.strip(): as_cells([record.get(name) for record in records]) for name in names}, notes=notes)
 
 
 def _statistical(reader: str, source: Source) -> Grid:

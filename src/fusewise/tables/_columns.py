@@ -128,7 +128,7 @@ class Column:
     @property
     def as_read(self) -> ColumnSpec:
         """How to read further rows likewise: with further levels, unless they are yes and no, or ordered words."""
-        is_open = not self.is_boolean and (self.kind != Kind.ORDERED or self.has_numbers)
+        is_open = not self.is_boolean and (self.kind != Kind.ORDERED or are_numbers(self.categories))
         return ColumnSpec(
             self.kind, self.categories, True, "raise", self.missing, unit_of(self.affix), self.day_first, self.limit,
             self.limits_missing, is_open,
@@ -138,11 +138,6 @@ class Column:
     def is_boolean(self) -> bool:
         """Whether it is a flag whose words mean no and yes."""
         return self.kind == Kind.FLAG and {str(category).lower() for category in self.categories} in FLAGS
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether its levels are numbers."""
-        return are_numbers(self.categories)
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -275,7 +270,6 @@ def _on_scale(column: Column, seen: Floats, n_rows: int) -> Column:
 
 
 def _as_levels(column: Column, kind: Kind, how: str = "") -> Column:
-    """A column of numbers whose values are levels."""
     values, codes = np.unique(column.values, return_inverse=True, equal_nan=True)
     known = values[~np.isnan(values)].tolist()
     levels = tuple(int(value) if value.is_integer() else value for value in known)
@@ -384,7 +378,6 @@ def _how_odd(value: float, count: int, others: Floats, counts: Any, *, known: bo
 
 
 def _text(name: str, column: Unmarked, seen: list[Any], n_rows: int) -> Column:
-    """The kind of a column that does not contain numbers."""
     if all(isinstance(cell, str | bool | np.bool_) for cell in seen) and {str(cell).lower() for cell in seen} in FLAGS:
         return _levels(name, Kind.FLAG, column)
     if are_dates(seen):
@@ -434,7 +427,6 @@ def _order(key: str) -> tuple[float, str]:
 
 
 def _as_told(name: str, column: Unmarked, decimal: str, told: ColumnSpec) -> Column:
-    """Read a column as specified by the user or the model."""
     if told.kind == Kind.NUMBER:
         return _told_number(name, column, decimal, told)
     if are_numbers(told.levels):  # "3.0" is the level 3

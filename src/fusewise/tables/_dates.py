@@ -92,41 +92,39 @@ def _seconds(cell: Any, *, day_first: bool) -> float:
     found = next((match for form in FORMS if (match := form.fullmatch(str(cell)))), None)
     if found is None:
         return np.nan
-    parts = found.groupdict()
+    parts = {name: text for name, text in found.groupdict().items() if text}
     try:
         return _day(parts, day_first=day_first) + _clock(parts)
     except ValueError:  # 31 February
         return np.nan
 
 
-def _day(parts: dict[str, str | None], *, day_first: bool) -> float:
+def _day(parts: dict[str, str], *, day_first: bool) -> float:
     """Seconds since 1970 of the start of a day; 0 for a time of day."""
-    if not parts.get("y"):
+    if "y" not in parts:
         return 0.0
-    year = int(parts["y"] or 0)
+    year = int(parts["y"])
     year += 0 if year >= 100 else 1900 if year >= 69 else 2000
-    if parts.get("w"):
-        start = datetime.datetime.fromisocalendar(year, int(parts["w"] or 1), 1)
+    if "w" in parts:
+        start = datetime.datetime.fromisocalendar(year, int(parts["w"]), 1)
     else:
-        month, day = parts.get("m"), parts.get("d")
-        if parts.get("a"):
-            month, day = (parts["b"], parts["a"]) if day_first else (parts["a"], parts["b"])
-        elif parts.get("name"):
-            month = str(MONTHS.index(str(parts["name"]).title()) + 1)
-        elif parts.get("q"):
-            month = str(3 * int(parts["q"] or 1) - 2)
-        start = datetime.datetime(year, int(month or 1), int(day or 1))
+        month, day = int(parts.get("m", 1)), int(parts.get("d", 1))
+        if "a" in parts:
+            month, day = (int(parts[name]) for name in ("ba" if day_first else "ab"))
+        elif "name" in parts:
+            month = MONTHS.index(parts["name"].title()) + 1
+        elif "q" in parts:
+            month = 3 * int(parts["q"]) - 2
+        start = datetime.datetime(year, month, day)
     return (start - EPOCH).total_seconds()
 
 
-def _clock(parts: dict[str, str | None]) -> float:
-    """Seconds since midnight."""
-    if not parts.get("h"):
-        return 0.0
-    hour = int(parts["h"] or 0)
-    if parts.get("half"):
-        hour = hour % 12 + (12 if str(parts["half"]).lower() == "p" else 0)
-    return hour * 3600 + int(parts["min"] or 0) * 60 + float(parts.get("s") or 0)
+def _clock(parts: dict[str, str]) -> float:
+    """Seconds since midnight; 0 for a day."""
+    hour = int(parts.get("h", 0))
+    if "half" in parts:
+        hour = hour % 12 + (12 if parts["half"].lower() == "p" else 0)
+    return hour * 3600 + int(parts.get("min", 0)) * 60 + float(parts.get("s", 0))
 
 
 def day_comes_first(seen: Sequence[Any]) -> tuple[bool, str | None]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -336,11 +336,20 @@ class ColumnContent:
         """How the column is encoded."""
         if not self.category:
             return ColumnCode(self.name, "number", dtype=self.dtype)
-        order = {plain(level): k for k, level in enumerate(self.listed or ())}
-        levels = frequent(self.counts, order if self.counts.keys() <= order.keys() else None)
-        flag = len(levels) == 2 or (self.flags and self.listed is None)
+        flag = len(self._levels) == 2 or (self.flags and self.listed is None)
         kind = "ordered" if self.ordered else "flag" if flag else "category"
-        return ColumnCode(self.name, kind, levels, self.dtype)
+        return ColumnCode(self.name, kind, self._levels, self.dtype)
+
+    @cached_property
+    def _levels(self) -> tuple[Any, ...]:
+        """The levels that occur, as listed or else sorted; of too many, the most frequent, and one for the rest."""
+        order = {plain(level): k for k, level in enumerate(self.listed or ())}
+        if not self.counts.keys() <= order.keys():
+            by_value = sorted(self.counts, key=lambda level: (str(type(level)), level))  # there may be several types
+            order = {level: k for k, level in enumerate(by_value)}
+        kept = sorted(self.counts, key=lambda level: (-self.counts[level], order[level]))[:MOST_LEVELS]
+        rest = () if len(self.counts) <= MOST_LEVELS else (OTHER,)
+        return (*sorted(kept, key=order.__getitem__), *rest)
 
 
 def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -354,20 +363,6 @@ def _both(first: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _bounded(counts: Counter[Any]) -> Counter[Any]:
     return Counter(dict(counts.most_common(MOST_COUNTED))) if len(counts) > MOST_COUNTED else counts
-
-
-def _by_value(level: Any) -> tuple[str, Any]:
-    """Key to sort levels of several types by."""
-    return str(type(level)), level
-
-
-def frequent(entries: Iterable[Any], order: dict[Any, int] | None = None) -> tuple[Any, ...]:
-    """The levels that occur, in their order or else sorted; of too many, the most frequent, and one for the rest."""
-    counts = Counter(entries)
-    position = order or {level: k for k, level in enumerate(sorted(counts, key=_by_value))}
-    kept = sorted(counts, key=lambda level: (-counts[level], position[level]))[:MOST_LEVELS]
-    rest = () if len(counts) <= MOST_LEVELS else (OTHER,)
-    return (*sorted(kept, key=position.__getitem__), *rest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -454,8 +449,7 @@ class FrameEncoder(Record):
 
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
-        ends = list(accumulate(len(column.features) for column in self.columns))
-        return list(zip([0, *ends[:-1]], ends, strict=True))
+        return list(pairwise(accumulate((len(column.features) for column in self.columns), initial=0)))
 
     @property
     def levels(self) -> tuple[tuple[int, int], ...]:

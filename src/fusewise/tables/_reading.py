@@ -16,14 +16,7 @@ from fusewise.observations import is_frame
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import grid_of_frame, read_binary, reader_of
 from fusewise.tables._cells import HalfKnown, Unmarked, decide_decimal, own_levels, unmark
-from fusewise.tables._columns import (
-    Column,
-    ColumnSpec,
-    Kind,
-    decide,
-    level_key,
-    refuse_too_large,
-)
+from fusewise.tables._columns import Column, ColumnSpec, Kind, are_numbers, decide, level_key, refuse_too_large
 from fusewise.tables._dates import FEATURE, MONTHS, feature, feature_names
 from fusewise.tables._grid import Cells, Dialect, Grid, find_columns, joined
 from fusewise.tables._recognition import labels_column, names_column, row_names
@@ -341,7 +334,7 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     if asked.decimal not in (None, ".", ","):
         raise InputError(f"decimal (--decimal) must be '.' or ',', got {asked.decimal!r}")
     grid = read_grid(path, asked) if grid is None else grid
-    table = _Decisions.of(grid, asked)
+    table = _Decisions(grid, asked)
     cells = {name: draft.cells for name, draft in table.drafts.items()}
     free = [name for name in cells if name not in table.left and name not in table.told]
     names = names_column(cells, free, asked.names)
@@ -363,40 +356,31 @@ def read(path: str | Path, asked: ReadOptions, grid: Grid | None = None) -> Read
     return Reading(Path(path), columns, cells | made, grid.written, dialect, notes, names, labels, asked)
 
 
-@dataclass(eq=False)
 class _Decisions:
     """A table while the kinds of its columns are decided."""
 
-    grid: Grid
-    told: dict[str, ColumnSpec]  # how the user says that columns are read
-    left: dict[str, str]  # why the user left columns out
-    missing: dict[str, tuple[str, ...]]  # the user's markers of missing values
-    drafts: dict[str, Unmarked]
-    decimal: str
-    decided: dict[str, Column]
-
-    @classmethod
-    def of(cls, grid: Grid, asked: ReadOptions) -> _Decisions:
-        missing: dict[str, tuple[str, ...]] = dict.fromkeys(grid.written, ())
+    def __init__(self, grid: Grid, asked: ReadOptions) -> None:
+        self.grid = grid
+        # The user's markers of missing values, how the user says that columns are read, and why some are left out.
+        self.missing: dict[str, tuple[str, ...]] = dict.fromkeys(grid.written, ())
         for where, markers in asked.missing.items():
             for name in find_columns(grid.written, where, "missing (--missing)"):
-                missing[name] += tuple(markers)
-        told, left = specs_of(grid, asked.kinds, missing), left_out_of(grid, asked)
-        drafts, voting = {}, {}
+                self.missing[name] += tuple(markers)
+        self.told, self.left = specs_of(grid, asked.kinds, self.missing), left_out_of(grid, asked)
+        self.drafts: dict[str, Unmarked] = {}
+        voting = {}
         for name, written in grid.written.items():
-            spec = told.get(name, ColumnSpec(Kind.NUMBER))  # what is undecided says how decimals are written, too
-            draft = unmark(written, (*missing[name], *spec.missing), {level_key(level) for level in spec.levels})
-            drafts[name] = draft
-            if name not in left and spec.kind == Kind.NUMBER:
-                voting[name] = draft.cells
-        decimal = asked.decimal or decide_decimal(voting, grid.separator)
-        made = cls(grid, told, left, missing, drafts, decimal, {})
-        made.decided = {name: made._decide(name, draft) for name, draft in drafts.items()}
-        made._put_levels_back()
-        for name, why in left.items():
-            if name in made.decided:  # it may be a feature of dates
-                made.leave_out(name, why)
-        return made
+            spec = self.told.get(name, ColumnSpec(Kind.NUMBER))  # what is undecided says how decimals are written, too
+            markers = *self.missing[name], *spec.missing
+            self.drafts[name] = unmark(written, markers, {level_key(level) for level in spec.levels})
+            if name not in self.left and spec.kind == Kind.NUMBER:
+                voting[name] = self.drafts[name].cells
+        self.decimal = asked.decimal or decide_decimal(voting, grid.separator)
+        self.decided = {name: self._decide(name, draft) for name, draft in self.drafts.items()}
+        self._put_levels_back()
+        for name, why in self.left.items():
+            if name in self.decided:  # it may be a feature of dates
+                self.leave_out(name, why)
 
     def _decide(self, name: str, draft: Unmarked) -> Column:
         told = None if name in self.left else self.told.get(name)
@@ -404,7 +388,6 @@ class _Decisions:
         return replace(column, missing=(*column.missing, *self.missing[name]))
 
     def leave_out(self, name: str, why: str, kind: Kind | None = None) -> None:
-        """Mark a column as not used, for the given reason."""
         column = self.decided[name]
         self.decided[name] = replace(column, used=False, why=why, kind=kind or column.kind, notes=())
 
@@ -433,7 +416,7 @@ class _Decisions:
         valued = {  # not made of text: numbers (also as levels), dates, yes and no
             name
             for name, column in self.decided.items()
-            if column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or column.has_numbers
+            if column.kind in (Kind.NUMBER, Kind.DATE) or column.is_boolean or are_numbers(column.categories)
         }
         in_values = {word for name in valued for word in self.drafts[name].markers}
         settled = {name for name, kind in self.told.items() if kind.levels or kind.fixed or kind.kind == Kind.NUMBER}

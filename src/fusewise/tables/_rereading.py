@@ -12,7 +12,7 @@ import numpy as np
 from fusewise.support import InputError, counted, some_of
 from fusewise.tables._binary import frame_of_parquet, grid_of_frame
 from fusewise.tables._cells import unit_of
-from fusewise.tables._columns import Column, ColumnSpec, Kind, refuse_too_large
+from fusewise.tables._columns import Column, ColumnSpec, Kind, are_numbers, refuse_too_large
 from fusewise.tables._dates import with_features
 from fusewise.tables._encoder import OTHER, ColumnCode, FrameEncoder
 from fusewise.tables._grid import Grid, joined, refuse_other_columns
@@ -25,9 +25,6 @@ SAMPLED_ROWS, SAMPLED_PARTS = 20_000, 64
 
 #: What is saved with a model of how each column was read.
 READ_AS = ("missing", "unit", "day_first", "limit", "limits_missing")
-
-#: Name of the index of rows without names.
-ROW = "row"
 
 
 def sampled_parts(files: Sequence[Path]) -> list[Path]:
@@ -152,7 +149,7 @@ class PartReader:
         for name, values in numbers.items():
             refuse_too_large(Column(name, Kind.NUMBER, values))
         n_rows = grid.n_rows if grid.written else len(next(iter(numbers.values())))
-        index: Any = pd.RangeIndex(1, n_rows + 1, name=ROW)
+        index: Any = pd.RangeIndex(1, n_rows + 1, name="row")
         if self.names is not None:
             of_rows = row_names(grid.written, self.names, n_rows)
             index = pd.Index([str(name) for name in of_rows], name=self.names, dtype=object)
@@ -239,7 +236,7 @@ def recode(
 def _in_order(model: Any, path: str | Path, grid: Grid, asked: ReadOptions, *, numbers_only: bool) -> list[str]:
     """The columns of a table for a model without feature names: all that can be used, or the numbers."""
     used = read(path, asked, grid).used
-    names = [c.name for c in used if c.kind == Kind.NUMBER or c.has_numbers or not numbers_only]
+    names = [c.name for c in used if c.kind == Kind.NUMBER or are_numbers(c.categories) or not numbers_only]
     needed = getattr(model, "n_features_in_", 0)
     if len(names) != needed:
         has = f"{str(path)!r} has {counted(len(names), 'numeric column' if numbers_only else 'usable column')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -24,12 +25,7 @@ LONGEST_START = 10_000
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")
 
 #: Byte-order marks and the encodings they indicate, longest first.
-MARKS = (
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
+MARKS = {BOM_UTF32_LE: "utf-32", BOM_UTF32_BE: "utf-32", BOM_UTF16_LE: "utf-16", BOM_UTF16_BE: "utf-16"}
 
 
 def read_text(source: Source, sep: str | None = None, skip_rows: int = 0, comment: str | None = None) -> Grid:
@@ -106,7 +102,7 @@ def _is_number(field: str) -> bool:
 def decode(source: Source) -> tuple[str, list[str]]:
     """The text of a file, and notes on its encoding."""
     data, notes = source.data, []
-    encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8-sig")
+    encoding = next((encoding for mark, encoding in MARKS.items() if data.startswith(mark)), "utf-8-sig")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -142,7 +138,7 @@ def _separator(source: Source, text: str) -> str:
     def fit(separator: str) -> tuple[float, float, int]:
         try:
             counts = [len(row) for _, row in islice(_records(text, separator), SAMPLE) if row]
-        except _NotRecords:
+        except csv.Error:
             return 0.0, 0.0, 1
         usual = Counter(counts).most_common(1)[0][0]
         exact = sum(n == usual for n in counts) / len(counts)
@@ -157,7 +153,7 @@ def _is_spaced(text: str) -> bool:
     """Whether blanks separate the fields of a table."""
     try:
         rows = [row for _, row in islice(_records(text, " "), SAMPLE) if row]
-    except _NotRecords:
+    except csv.Error:
         return False
     above = titles_above(rows)
     if above and any(map(_is_number, rows[above])):  # one column, of dates in words
@@ -185,11 +181,7 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     try:
         yield from ((reader.line_num, row) for row in reader)
     except csv.Error as error:
-        raise _NotRecords(f"line {reader.line_num}: {error}") from error
-
-
-class _NotRecords(ValueError):
-    """Lines that cannot be split into fields."""
+        raise csv.Error(f"line {reader.line_num}: {error}") from error
 
 
 def _aligned(text: str) -> list[list[str]] | None:
@@ -210,7 +202,7 @@ def _aligned(text: str) -> list[list[str]] | None:
 def _numbered_records(source: str, text: str, separator: str) -> list[Numbered]:
     try:
         numbered = [(line, row) for line, row in _records(text, separator) if row]
-    except _NotRecords as error:
+    except csv.Error as error:
         raise InputError(f"{source!r}, {error}") from error
     if text.count('"') % 2 and "\n" in numbered[-1][1][-1]:
         start = numbered[-2][0] + 1 if len(numbered) > 1 else 1

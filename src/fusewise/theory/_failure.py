@@ -128,22 +128,17 @@ def sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike, *, log: bo
     sizes : cluster sizes, equal or not.
     log : return the logarithm, which is above 0 where nothing is guaranteed.
     """
-    failure = _log_sharp_failure(p0, separating, sizes)
-    return check.result(failure if log else np.minimum(failure, 0.0), log)
-
-
-def _log_sharp_failure(p0: ArrayLike, separating: float, sizes: ArrayLike) -> Floats:
     p0, M = check.real("p0", p0, 0, 1), _sizes(sizes)
     n = float(check.whole("separating", separating, 0))
     check.countable("sizes", float(M.sum()))
-    if len(M) == 1:
-        return np.full(p0.shape, -np.inf)
-    if n == 0:
-        return np.full(p0.shape, np.inf)
-    with np.errstate(divide="ignore"):
-        pairs = log_pair_failure(n * np.log1p(-(p0**2)), M)
-    groups = np.reshape([_log_biclique_failure(float(p), n, M) for p in p0.ravel()], p0.shape)
-    return np.asarray(np.minimum(pairs, groups))
+    if len(M) == 1 or n == 0:
+        failure = np.full(p0.shape, -np.inf if len(M) == 1 else np.inf)
+    else:
+        with np.errstate(divide="ignore"):
+            pairs = log_pair_failure(n * np.log1p(-(p0**2)), M)
+        groups = np.reshape([_log_biclique_failure(float(p), n, M) for p in p0.ravel()], p0.shape)
+        failure = np.minimum(pairs, groups)
+    return check.result(failure if log else np.minimum(failure, 0.0), log)
 
 
 def blind_failure(p0: ArrayLike, separating: ArrayLike, n_points: ArrayLike) -> Floats:

@@ -5,7 +5,7 @@ It is measured on labelled data, missing values allowed, in blocks that never ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -39,18 +39,19 @@ def _measure_tile(A: Floats, B: Floats, epsilon: float) -> tuple[Floats, Floats,
     return common, squares, largest, big
 
 
-def pair_summary(groups: Sequence[Floats], epsilon: float, min_common: int) -> tuple[int, float, float, float]:
-    """Visit every pair of rows in different clusters that share at least ``min_common`` observed entries.
+def pair_summary(
+    pairs: Iterable[tuple[Floats, Floats]], epsilon: float, min_common: int
+) -> tuple[int, float, float, float]:
+    """Visit every row of A with every row of B, for pairs (A, B) of tables, if they share ``min_common`` entries.
 
     Returns how many they are, their least distance, their largest coherence, and the least number of features that
     differ by more than epsilon.
     """
-    P = groups[0].shape[1]
     n_pairs, delta, mu0, separating = 0, np.inf, 1.0, np.inf
-    for A, B in combinations(groups, 2):
-        starts = product(range(0, len(A), BLOCK), range(0, len(B), BLOCK))
-        for rows, columns in ((slice(i, i + BLOCK), slice(j, j + BLOCK)) for i, j in starts):
-            common, squares, largest, big = _measure_tile(A[rows], B[columns], epsilon)
+    for A, B in pairs:
+        P = A.shape[1]
+        for i, j in product(range(0, len(A), BLOCK), range(0, len(B), BLOCK)):
+            common, squares, largest, big = _measure_tile(A[i : i + BLOCK], B[j : j + BLOCK], epsilon)
             keep = common >= min_common
             if not keep.any():
                 continue
@@ -62,20 +63,6 @@ def pair_summary(groups: Sequence[Floats], epsilon: float, min_common: int) -> t
             mu0 = max(mu0, float(coherences.max()))
             separating = min(separating, float((big * P / common).min()))
     return n_pairs, delta, mu0, separating
-
-
-def center_summary(centers: Floats) -> tuple[float, float]:
-    """Least distance and largest coherence between centres, from the features known in both (scaled by P / known)."""
-    P, distance, coherence = centers.shape[1], np.inf, 1.0
-    for a, b in combinations(centers, 2):
-        gap = np.abs(a - b)
-        known = ~np.isnan(gap)
-        total, count = float((gap[known] ** 2).sum()), int(known.sum())
-        if count == 0:
-            continue
-        distance = min(distance, float(np.sqrt(total * P / count)))
-        coherence = max(coherence, count * float(gap[known].max()) ** 2 / total if total > 0 else float(P))
-    return distance, coherence
 
 
 def coherence(y: ArrayLike) -> Floats:
@@ -251,13 +238,14 @@ class ClusterGeometry:
         epsilon = float(np.nanmax(high - low, initial=0.0))
         if min_common is None:
             min_common = max(1, int(np.ceil(observed**2 * P / 2)))
-        n_pairs, delta, mu0, separating = pair_summary(groups, epsilon, min_common)
+        n_pairs, delta, mu0, separating = pair_summary(combinations(groups, 2), epsilon, min_common)
         if K > 1 and n_pairs == 0:
             raise InputError(
                 f"no two rows of different clusters share {min_common} observed entries: "
                 "nothing can be measured; pass a smaller min_common"
             )
-        c, mu_centers = center_summary((low + high) / 2)
+        centers = (low + high) / 2
+        _, c, mu_centers, _ = pair_summary(((centers[:k], centers[k : k + 1]) for k in range(1, K)), epsilon, 1)
         # Features whose observed ranges in two clusters lie more than epsilon apart.
         gaps = [np.fmax(low[k] - high[m], low[m] - high[k]) for k, m in combinations(range(K), 2)]
         separating = max(separating, min((float((gap > epsilon * (1 + 1e-9)).sum()) for gap in gaps), default=np.inf))

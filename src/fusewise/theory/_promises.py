@@ -41,14 +41,6 @@ def _log_paper_failure(geometry: ClusterGeometry, p0: Floats, uniform: bool) -> 
     return failure
 
 
-def _log_uniform_failure(geometry: ClusterGeometry, p0: Floats) -> Floats:
-    """Pairs, with `uniform_beta0`: a union bound, so edges need not be independent."""
-    if geometry.n_clusters == 1 or not np.isfinite(geometry.kappa_prime):
-        return np.full(p0.shape, -np.inf if geometry.n_clusters == 1 else np.inf)
-    log_pair = uniform_beta0(p0, geometry.n_features, geometry.kappa_prime, geometry.mu_centers, log=True)
-    return log_pair_failure(log_pair, geometry.sizes)
-
-
 def success_probability(
     geometry: ClusterGeometry, p0: ArrayLike | None = None, *, bound: Bound = "sharp", uniform: bool = False
 ) -> Floats:
@@ -74,8 +66,10 @@ def success_probability(
         failure = _log_paper_failure(geometry, array, uniform)
     elif bound == "sharp":
         failure = sharp_failure(array, geometry.separating, geometry.sizes, log=True)
-        if uniform:
-            failure = np.minimum(failure, _log_uniform_failure(geometry, array))
+        if uniform and geometry.n_clusters > 1 and np.isfinite(geometry.kappa_prime):
+            # A union bound over pairs, so edges need not be independent.
+            pair = uniform_beta0(array, geometry.n_features, geometry.kappa_prime, geometry.mu_centers, log=True)
+            failure = np.minimum(failure, log_pair_failure(pair, geometry.sizes))
     else:
         raise InputError(f"bound = {bound!r} is unknown: it must be 'sharp' or 'paper'")
     return check.unwrap((-np.expm1(np.minimum(failure, 0.0)) + 0.0).reshape(given.shape))
@@ -203,33 +197,25 @@ def _say(geometry: ClusterGeometry, result: Promise) -> list[str]:
     if result.reason:
         reason = result.reason[0].upper() + result.reason[1:] + "."
         return [*lines, reason, "Clustering may still work, but it is not guaranteed."]
-    return [*lines, _say_now(result), _say_required(result), *_say_paper(result)]
-
-
-def _say_now(result: Promise) -> str:
     if result.p0 == 1 and result.probability == 1:
-        return "With every entry observed, the l0 problem returns exactly these clusters: that is certain."
-    if result.probability == 0:
-        return f"At {100 * result.p0:.3g}% observed, there is no recovery guarantee; clustering may still work."
-    return (
-        "If entries are missing at random, the l0 problem returns exactly these clusters with probability "
-        f"at least {_percent(result.probability)} (chance of failure at most {_round_up(1 - result.probability)})."
-    )
-
-
-def _say_required(result: Promise) -> str:
+        lines.append("With every entry observed, the l0 problem returns exactly these clusters: that is certain.")
+    elif result.probability == 0:
+        lines.append(f"At {100 * result.p0:.3g}% observed, there is no recovery guarantee; clustering may still work.")
+    else:
+        lines.append(
+            "If entries are missing at random, the l0 problem returns exactly these clusters with probability "
+            f"at least {_percent(result.probability)} (chance of failure at most {_round_up(1 - result.probability)})."
+        )
     if np.isnan(result.required):
-        return f"No amount of sampling raises the recovery guarantee to {_percent(result.target)}."
-    needed = 100 * np.ceil(result.required * 1000) / 1000
-    return f"A recovery guarantee of {100 * result.target:.4g}% needs {needed:.1f}% of the entries observed."
-
-
-def _say_paper(result: Promise) -> list[str]:
-    if np.isnan(result.paper_probability) or result.p0 == 1:
-        return []
-    if result.paper_probability == 0:
-        return ["The paper's own formula gives no guarantee here."]
-    return [
-        f"The paper's formula says {_percent(result.paper_probability)}, but it treats pairs that share a point as "
-        "independent, which they are not: rely on the figure above."
-    ]
+        lines.append(f"No amount of sampling raises the recovery guarantee to {_percent(result.target)}.")
+    else:
+        needed = 100 * np.ceil(result.required * 1000) / 1000
+        lines.append(f"A recovery guarantee of {100 * result.target:.4g}% needs {needed:.1f}% of the entries observed.")
+    if result.paper_probability == 0 and result.p0 < 1:
+        lines.append("The paper's own formula gives no guarantee here.")
+    elif result.paper_probability > 0 and result.p0 < 1:  # not NaN
+        lines.append(
+            f"The paper's formula says {_percent(result.paper_probability)}, but it treats pairs that share a point as "
+            "independent, which they are not: rely on the figure above."
+        )
+    return lines
