@@ -18,12 +18,12 @@ from fusewise.observations import BoundedEntries, Entries
 from fusewise.support import InputError
 from fusewise.views._certainty import KnownLabels, compare_labels
 from fusewise.views._columns import HalfKnown, TableColumn, TableOrigin
-from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
+from fusewise.views._contrasts import LEAST_VALUES, contrasts_of
 from fusewise.views._layouts import Plane, fit_plane
-from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
-from fusewise.views._rules import ClusterRule, rules_of
-from fusewise.views._sentences import ClusterDescription, describe_clusters
-from fusewise.views._trees import Trail, read_trail
+from fusewise.views._profile import ObservedCenters, compare_missingness, profile_of
+from fusewise.views._rules import rules_of
+from fusewise.views._sentences import describe_clusters
+from fusewise.views._trees import read_trail
 
 #: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
 MOST_DRAWN = 20_000
@@ -139,39 +139,17 @@ class Findings:
         return self.plane.project(self.completed)
 
     @cached_property
-    def trail(self) -> Trail:
-        """The sequence of partitions from single rows to one group."""
-        return read_trail(self)
-
-    @cached_property
-    def contrasts(self) -> Contrasts:
-        """Each cluster compared with the other rows."""
-        return contrasts_of(self)
-
-    @cached_property
-    def missingness(self) -> Missingness:
-        """The missing values of the clusters compared."""
-        return compare_missingness(self)
-
-    @cached_property
-    def profile(self) -> Profile:
-        """Each cluster against the other rows by feature."""
-        return profile_of(self)
-
-    @cached_property
     def observed(self) -> ObservedCenters:
         """Means and medians of the observed values of each cluster."""
         return ObservedCenters.of(self.values, self.labels, self.n_clusters)
 
-    @cached_property
-    def rules(self) -> tuple[ClusterRule, ...]:
-        """A decision rule for each cluster."""
-        return rules_of(self)
-
-    @cached_property
-    def described(self) -> tuple[ClusterDescription, ...]:
-        """Each cluster in words: the same everywhere."""
-        return describe_clusters(self)
+    # each is computed when it is first asked for
+    trail = cached_property(read_trail)
+    contrasts = cached_property(contrasts_of)
+    missingness = cached_property(compare_missingness)
+    profile = cached_property(profile_of)
+    rules = cached_property(rules_of)
+    described = cached_property(describe_clusters)
 
     @cached_property
     def known(self) -> KnownLabels | None:

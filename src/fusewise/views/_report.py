@@ -33,6 +33,17 @@ MOST_CLUSTERS, MOST_COLUMNS = 12, 30
 MOST_LINES, MOST_IMPORTANT = 20, 200
 
 
+def _lines(found: Findings, k: int) -> list[dict[str, Any]]:
+    """The columns of a cluster that set it apart most."""
+    contrasts = found.contrasts.clusters[k][:MOST_LINES]
+    return [_line(contrast, found) for contrast in contrasts if found.rows or contrast.effect]
+
+
+def _observed(found: Findings, k: int) -> str:
+    """The share of the values of a cluster that were observed."""
+    return f"{found.seen[found.labels == k].mean():.0%}" if found.sizes[k] else "–"
+
+
 def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
     """A column of a cluster against the other rows."""
     effect, column = contrast.effect, found.columns[contrast.column]
@@ -97,35 +108,25 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
         lstrip_blocks=True,
     )
     environment.filters["readable"] = readable
-    environment.globals |= {"colour": colour, "symbol": lambda k: SYMBOLS[shape(k)]}
+    environment.globals |= {"colour": colour, "symbol": lambda k: SYMBOLS[shape(k)], "words": words}
+    environment.globals |= {"confidence": cluster_confidence, "observed": _observed, "lines_of": _lines}
     return str(
         environment.get_template("page.html").render(
             title=title,
-            headline=words.headline(found),
-            lead=words.lead(found, option),
-            limits=words.limits(found),
-            remarks=words.remarks(found),
-            drawn=words.drawn_sentences(found),
-            has_rows=found.rows,
+            found=found,
+            partitions=partitions,
+            option=option,
             least_rows=LEAST_VALUES,
             most_clusters=MOST_CLUSTERS,
             most_columns=MOST_COLUMNS,
-            partitions=[_words(partition) for partition in partitions],
+            most_important=MOST_IMPORTANT,
             has_second_map=len(data["maps"]) > 1,
-            is_sampled=len(found.drawn) < len(found.labels) - len(found.blank),
-            n_drawn=len(found.drawn),
-            table_named=found.rows and data["table"]["named"],
-            has_joins=found.rows and bool(data["table"]["joins"]["shape"][0]),
+            tree=data["table"],
             sure=how_sure(found, option),
             uncertain=UNCERTAIN,
-            known=found.known,
-            trail=found.trail,
-            path_sentences=words.path_sentences(found),
             guarantee=guarantee,
             has_missing=not found.seen.all(),
-            n_columns=len(found.columns),
             has_numbers=any(column.kind == "number" for column in found.columns),
-            columns_read=found.origin.read,
             convergence=convergence(found),
             settings=settings(found),
             versions=versions(),
@@ -135,26 +136,6 @@ def render(found: Findings, *, title: str, file: str, command: str | None = None
             script=markup("\n".join(map(_ours, SCRIPTS))),
         )
     )
-
-
-def _words(found: Findings) -> dict[str, Any]:
-    """What the template says about a partition."""
-    contrasts = found.contrasts
-    return {
-        "n_clusters": found.n_clusters,
-        "described": found.described,
-        "confidence": [cluster_confidence(found, k) for k in range(found.n_clusters)],
-        "observed": [f"{found.seen[found.labels == k].mean():.0%}" if n else "–" for k, n in enumerate(found.sizes)],
-        "lines": [[_line(c, found) for c in of[:MOST_LINES] if found.rows or c.effect] for of in contrasts.clusters],
-        "n_contrasts": list(map(len, contrasts.clusters)),
-        "has_confidence": found.confidence is not None,
-        "outliers": found.n_outliers,
-        "profile_sentences": words.profile_sentences(found, drawn=True),
-        "important": contrasts.columns[:MOST_IMPORTANT],
-        "missing_sentences": words.missing_sentences(found),
-        "missing_columns": words.missing_columns(found),
-        "map_size": words.map_size(found),
-    }
 
 
 def _ours(name: str) -> str:

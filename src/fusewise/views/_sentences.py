@@ -389,12 +389,7 @@ def path_sentences(found: Findings) -> list[str]:
 
 def number_ranges(numbers: Sequence[int]) -> str:
     """Increasing numbers as ranges: "2 to 4, 7 and 9"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
     words = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
     return in_series([word for of in words for word in of])
 
