@@ -110,7 +110,7 @@ class Number(Rule):
 
     def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
         kind: Any = numbers.Integral if self.whole or self.size else numbers.Real
-        if _is_flag(value) or not isinstance(value, kind):
+        if isinstance(value, bool) or not isinstance(value, kind):
             _refuse(where, self, value)
         if self.size is not None:
             bind(dims, self.size, int(value), where)
@@ -138,7 +138,9 @@ class Flag(Rule):
     """True or False."""
 
     def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
-        if not _is_flag(value):
+        import numpy as np
+
+        if not isinstance(value, bool | np.bool_):
             _refuse(where, "True or False", value)
 
 
@@ -268,13 +270,6 @@ def bind(dims: Dims, name: str, size: int, where: str) -> None:
 
 def _refuse(where: str, what: object, value: Any) -> NoReturn:
     raise ValueError(f"{where} must be {what}, got {_kind_of(value)}")
-
-
-def _is_flag(value: Any) -> bool:
-    """Whether it is True or False, of Python or NumPy."""
-    import numpy as np
-
-    return isinstance(value, bool | np.bool_)
 
 
 def _kind_of(value: Any) -> str:

@@ -300,9 +300,7 @@ def _even_bins(seen: Real, distinct: Real) -> tuple[Real, float]:
     if not low < high:
         low, high = distinct[0], distinct[-1]
     held = seen[(seen >= low) & (seen <= high)]
-    number = min(max(len(np.histogram_bin_edges(held, "sturges")) - 1, 8), MOST_BINS)
-    if len(held) > 200:
-        number = MOST_BINS
+    number = MOST_BINS if len(held) > 200 else min(max(len(np.histogram_bin_edges(held, "sturges")) - 1, 8), MOST_BINS)
     edges = np.linspace(low, high, number + 1)
     sizes = np.abs(held[held != 0])
     soft = float(np.quantile(sizes, SOFT_QUANTILE)) if len(sizes) else 0.0

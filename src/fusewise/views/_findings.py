@@ -194,7 +194,9 @@ def read_findings(
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     encoder = getattr(model, "encoder_", None)
-    columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
+    known = getattr(model, "feature_names_in_", entries.feature_names) if encoder is None else encoder.features
+    known = [f"x{j}" for j in range(p)] if known is None else known
+    columns = _words("feature_names", feature_names, p) or tuple(map(str, known))
     shift, scale = (np.zeros(p), np.ones(p)) if encoder is None else encoder.units
     fractions = np.zeros(p, bool) if encoder is None else encoder.shares
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
@@ -261,12 +263,6 @@ def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
     if given is not None and len(words) != length:
         raise InputError(f"{what} has {len(words)} entries, but the model was fitted to {length}")
     return words
-
-
-def _column_names(model: Any, entries: Entries) -> tuple[str, ...]:
-    encoder = getattr(model, "encoder_", None)
-    known = getattr(model, "feature_names_in_", entries.feature_names) if encoder is None else encoder.features
-    return tuple(f"x{j}" for j in range(entries.shape[1])) if known is None else tuple(map(str, known))
 
 
 def _sample(model: Any, seen: Index, most: int) -> Index:

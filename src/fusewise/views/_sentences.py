@@ -249,19 +249,13 @@ def observed_words(share: float) -> str:
 def lead(found: Findings, option: str) -> list[str]:
     """What must be known before anything else: that the number of clusters, or a cluster itself, is not sure."""
     number = number_sentence(found, option)
-    return [*([number] if found.n_clusters == 1 or "not sure" in number else []), *_not_stable(found)]
-
-
-def _not_stable(found: Findings) -> list[str]:
-    """Which clusters were not found again in random parts of the rows."""
-    judged = found.stability
+    said, judged = [number] if found.n_clusters == 1 or "not sure" in number else [], found.stability
     loose = [] if judged is None else [k for k, grade in enumerate(judged.grades) if grade == "not stable"]
-    if not loose:
-        return []
-    which = f"Cluster {loose[0]} is" if len(loose) == 1 else f"Clusters {number_ranges(loose)} are"
-    if len(loose) == found.n_clusters > 1:
-        which = "The clusters are"
-    return [f"{which} not stable: fits to random parts of the rows find others."]
+    if loose:
+        which = f"Cluster {loose[0]} is" if len(loose) == 1 else f"Clusters {number_ranges(loose)} are"
+        which = "The clusters are" if len(loose) == found.n_clusters > 1 else which
+        said.append(f"{which} not stable: fits to random parts of the rows find others.")
+    return said
 
 
 def remarks(found: Findings) -> list[str]:
