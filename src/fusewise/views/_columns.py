@@ -25,11 +25,6 @@ class HalfKnown:
     lower: Real
     upper: Real
 
-    @property
-    def bounded(self) -> Mask:
-        """Whether each entry lies between bounds."""
-        return np.isfinite(self.lower) | np.isfinite(self.upper)
-
 
 @dataclass(frozen=True, eq=False)
 class TableColumn:
@@ -52,7 +47,9 @@ class TableColumn:
     @cached_property
     def bounded(self) -> Mask:
         """Whether each entry is known only to lie between bounds."""
-        return np.zeros(len(self.values), bool) if self.half is None else self.half.bounded
+        if self.half is None:
+            return np.zeros(len(self.values), bool)
+        return np.isfinite(self.half.lower) | np.isfinite(self.half.upper)
 
     @cached_property
     def within(self) -> str:

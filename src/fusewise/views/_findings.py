@@ -112,8 +112,7 @@ class Findings:
     @property
     def n_outliers(self) -> int:
         """Number of rows in no cluster, but for those with nothing observed."""
-        outside = self.labels < 0
-        return int(np.count_nonzero(outside)) - int(np.count_nonzero(outside[self.blank]))
+        return int(np.count_nonzero(np.delete(self.labels, self.blank) < 0))
 
     @cached_property
     def looked_at(self) -> Index:
@@ -254,7 +253,7 @@ def _half_known(entries: Entries, column: TableColumn, shift: Real, scale: Real)
     if isinstance(entries, BoundedEntries):
         low, high = (end[:, j] * scale[j] + shift[j] for end in (entries.low, entries.high))
     half = HalfKnown(np.where(column.seen, errors, 0.0), low, high)
-    return half if half.error.any() or half.bounded.any() else None
+    return half if half.error.any() or np.isfinite([low, high]).any() else None
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
