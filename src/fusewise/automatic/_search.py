@@ -302,7 +302,7 @@ def more_dimensions(search: TreeSearch, found: Searched) -> Searched:
         return found
     whole = columns <= min(LARGEST_RANK, search.most)
     wanted = columns if whole else min(found.best.n_groups - 1, LARGEST_RANK, search.most)
-    if wanted <= subspace.rank:
+    if wanted <= found.placed.subspace.rank:
         return found
     try:
         other = search(wanted)

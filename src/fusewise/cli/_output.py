@@ -137,7 +137,8 @@ def cluster_list(
     table = headed("cluster", "rows", "", *columns, left=(list(columns)[-1],))
     for k, size in enumerate(sizes[:MOST_LISTED]):
         cells = [column[k] for column in columns.values()]
-        table.add_row(str(k), f"{size:,}", _bar(size / max(sizes)) if size else "", *cells)
+        bar = Text("█" * max(1, round(BAR * size / max(*sizes, 1))), "cyan")
+        table.add_row(str(k), f"{size:,}", bar if size else "", *cells)
     spaces = [""] * len(columns)
     if len(sizes) > MOST_LISTED:
         rest = f"in {counted(len(sizes) - MOST_LISTED, 'smaller cluster')}"
@@ -165,10 +166,6 @@ def facts(
         for k, entry in enumerate(entries):
             table.add_row("" if k else title, Text(str(entry)))
     return table
-
-
-def _bar(share: float) -> Text:
-    return Text("█" * max(1, round(BAR * share)), "cyan")
 
 
 #: How text begins that spreadsheets take for a formula (also in the wide characters of East Asian fonts), after

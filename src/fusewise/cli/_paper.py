@@ -158,19 +158,6 @@ def _step(lam: float, labels: Labels, stays: int, *, chosen: bool) -> dict[str, 
 FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-def _measure_geometry(path: Path, labels: str, *, asked: ReadOptions, standardize: bool) -> ClusterGeometry:
-    """Measure the geometry of the clusters given by `labels` (a column of the table, or a file)."""
-    grid = read_grid(path, asked)
-    inside = labels in grid.written
-    if not inside and not Path(labels).exists():
-        find_column(grid.written, labels, "--labels (neither a file nor a column)")
-    # With labels from a file, a column of known classes is not used as a feature either, as in fit.
-    table = read(path, replace(asked, labels=labels if inside else None), grid)
-    cells = table.cells[labels] if inside else _from_file(Path(labels), table)
-    encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
-    return ClusterGeometry.from_data(encoder.encode(table), _codes(cells))
-
-
 def _from_file(path: Path, table: Reading) -> Cells:
     """Read the labels of the rows, matched by name if the file has the names, and by order otherwise."""
     file = read(path, ReadOptions(decimal=".")).cells  # numbers are not needed, so any decimal separator will do
@@ -201,7 +188,15 @@ def run_guarantee(path: Path, labels: str, *, target: float, uniform: bool, stan
                   tell: Progress) -> Result:  # fmt: skip
     """The guarantee for the clusters of a table given by `labels`, a column of the table or a file."""
     tell(f"measuring {path.name}")
-    geometry = _measure_geometry(path, labels, asked=asked, standardize=standardize)
+    grid = read_grid(path, asked)
+    inside = labels in grid.written
+    if not inside and not Path(labels).exists():
+        find_column(grid.written, labels, "--labels (neither a file nor a column)")
+    # With labels from a file, a column of known classes is not used as a feature either, as in fit.
+    table = read(path, replace(asked, labels=labels if inside else None), grid)
+    cells = table.cells[labels] if inside else _from_file(Path(labels), table)
+    encoder = FrameEncoder.of(table).by_distance(table, standardize=standardize)
+    geometry = ClusterGeometry.from_data(encoder.encode(table), _codes(cells))
     with naming_options(OPTIONS):
         return _result(geometry, promise(geometry, None, target, uniform=uniform), uniform)
 

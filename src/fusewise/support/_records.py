@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 from fusewise.support._words import as_input_errors, counted
@@ -73,11 +75,8 @@ class NumberArray(Rule):
             raise ValueError(f"{where} has an entry {value.max()}, but there are {dims[self.below]}")
 
 
-class PositionArray(NumberArray):
-    """Positions along a dimension: integers from 0 (or `low`) up to its size."""
-
-    def __init__(self, *dims: str, below: str, low: int = 0) -> None:
-        super().__init__(*dims, kinds="iu", low=low, below=below)
+#: Positions along a dimension: integers from 0 (or `low`) up to its size.
+PositionArray = partial(NumberArray, kinds="iu", low=0)
 
 
 class Sparse(Rule):
@@ -97,20 +96,21 @@ class Sparse(Rule):
                 raise ValueError(f"{where} has entries that are not finite")
 
 
+@dataclass(frozen=True)
 class Number(Rule):
     """A real number, within bounds; NaN and infinity only where `finite` is False. `size`: equal to a dimension."""
 
-    def __init__(
-        self, low: float = -math.inf, finite: bool = True, whole: bool = False, size: str | None = None
-    ) -> None:
-        self.low, self.finite, self.whole, self.size = low, finite, whole or size is not None, size
+    low: float = -math.inf
+    finite: bool = True
+    whole: bool = False
+    size: str | None = None
 
     def __str__(self) -> str:
-        return "a whole number" if self.whole else "a number"
+        return "a whole number" if self.whole or self.size else "a number"
 
     def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
-        kind: Any = numbers.Integral if self.whole else numbers.Real
-        if _is_flag(value) or not isinstance(value, kind):
+        kind: Any = numbers.Integral if self.whole or self.size else numbers.Real
+        if isinstance(value, bool) or not isinstance(value, kind):
             _refuse(where, self, value)
         if self.size is not None:
             bind(dims, self.size, int(value), where)
@@ -138,7 +138,9 @@ class Flag(Rule):
     """True or False."""
 
     def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
-        if not _is_flag(value):
+        import numpy as np
+
+        if not isinstance(value, bool | np.bool_):
             _refuse(where, "True or False", value)
 
 
@@ -162,11 +164,13 @@ class Either(Rule):
         _refuse(where, self, value)
 
 
+@dataclass(frozen=True)
 class Several(Rule):
     """A tuple (or an array of text), each item by the same rule; `count` names their number, `least` bounds it."""
 
-    def __init__(self, rule: Rule, count: str | None = None, least: int = 0) -> None:
-        self.rule, self.count, self.least = rule, count, least
+    rule: Rule
+    count: str | None = None
+    least: int = 0
 
     def check(self, value: Any, where: str, dims: Dims, contents: bool) -> None:
         import numpy as np
@@ -181,11 +185,11 @@ class Several(Rule):
                 self.rule.check(item, f"{where}[{k}]", dims, contents)
 
 
+@dataclass(frozen=True)
 class Maybe(Rule):
     """None, or what another rule asks for."""
 
-    def __init__(self, rule: Rule) -> None:
-        self.rule = rule
+    rule: Rule
 
     def __str__(self) -> str:
         return f"{self.rule} or None"
@@ -266,13 +270,6 @@ def bind(dims: Dims, name: str, size: int, where: str) -> None:
 
 def _refuse(where: str, what: object, value: Any) -> NoReturn:
     raise ValueError(f"{where} must be {what}, got {_kind_of(value)}")
-
-
-def _is_flag(value: Any) -> bool:
-    """Whether it is True or False, of Python or NumPy."""
-    import numpy as np
-
-    return isinstance(value, bool | np.bool_)
 
 
 def _kind_of(value: Any) -> str:

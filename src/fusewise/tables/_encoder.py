@@ -448,13 +448,14 @@ class FrameEncoder(Record):
         return tuple(name for column in self.columns for name in column.features)
 
     @cached_property
-    def _bounds(self) -> list[tuple[int, int]]:
+    def bounds(self) -> list[tuple[int, int]]:
+        """(start, stop) of the features of each column."""
         return list(pairwise(accumulate((len(column.features) for column in self.columns), initial=0)))
 
     @property
     def levels(self) -> tuple[tuple[int, int], ...]:
         """(start, stop) of the block of features of each category that has one."""
-        return tuple(bounds for column, bounds in zip(self.columns, self._bounds, strict=True) if column.is_block)
+        return tuple(bounds for column, bounds in zip(self.columns, self.bounds, strict=True) if column.is_block)
 
     @property
     def ordered(self) -> tuple[bool, ...]:
@@ -484,7 +485,7 @@ class FrameEncoder(Record):
 
     def by_column(self, matrix: Floats) -> list[tuple[ColumnCode, Floats]]:
         """The code of each column, and its part of a matrix of features."""
-        return [(code, matrix[:, start:stop]) for code, (start, stop) in zip(self.columns, self._bounds, strict=True)]
+        return [(code, matrix[:, start:stop]) for code, (start, stop) in zip(self.columns, self.bounds, strict=True)]
 
     def filled(self, X: Any, matrix: Floats) -> Any:
         """X with its missing entries taken from a matrix of features without missing values; of the type of X.

@@ -3,7 +3,8 @@
 The modules, in the order in which a result goes through them: ``_columns`` (the user's table), ``_findings`` (the
 result as arrays), ``_contrasts`` and ``_rules`` (what sets clusters apart), ``_certainty``,
 ``_sentences`` and ``_description`` (in words), ``_trees``, ``_layouts`` and ``_profile`` (what is drawn), ``_plots``
-and ``_colours`` (plots), ``_payload`` and ``_report`` (the page).
+and ``_colours`` (plots), ``_payload`` and ``_report`` (the page). The documented names are those of
+``fusewise.report`` and ``fusewise.plots``; the others are for the rooms above.
 """
 
 from fusewise.views._certainty import ClusterConfidence, DoubtfulRow, HowSure, KnownLabels, compare_labels
@@ -32,44 +33,3 @@ from fusewise.views._sentences import (
     stability_sentence,
 )
 from fusewise.views._trees import plateaus, point_of_result
-
-#: The documented names are those of ``fusewise.report`` and ``fusewise.plots``; the others are for the rooms above.
-__all__ = [
-    "COLOURS",
-    "PAGE_FILES",
-    "WARNING",
-    "ClusterConfidence",
-    "ClusterDescription",
-    "ClusterMapDisplay",
-    "ClusterRule",
-    "ColumnImportance",
-    "Condition",
-    "Contrast",
-    "Contrasts",
-    "DendrogramDisplay",
-    "Description",
-    "DoubtfulRow",
-    "Effect",
-    "Findings",
-    "FusionMapDisplay",
-    "FusionPathDisplay",
-    "HowSure",
-    "KnownLabels",
-    "MissingnessDisplay",
-    "ProfileDisplay",
-    "TableOrigin",
-    "compare_labels",
-    "description_text",
-    "gap_sentences",
-    "limits",
-    "number_sentence",
-    "observed_words",
-    "plateaus",
-    "point_of_result",
-    "read_findings",
-    "sql_script",
-    "stability_sentence",
-    "write_mri_page",
-    "write_page",
-    "write_report",
-]

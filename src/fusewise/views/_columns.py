@@ -14,7 +14,7 @@ from scipy.stats import entropy
 
 from fusewise.kernels import Index, Mask, Real
 from fusewise.support import PlainRecord, counted, readable, some_of
-from fusewise.tables import OTHER, Cells, Column, FrameEncoder, Reading
+from fusewise.tables import OTHER, Cells, Column, ColumnCode, FrameEncoder, Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,6 @@ class HalfKnown:
     error: Real
     lower: Real
     upper: Real
-
-    @property
-    def bounded(self) -> Mask:
-        """Whether each entry lies between bounds."""
-        return np.isfinite(self.lower) | np.isfinite(self.upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +47,9 @@ class TableColumn:
     @cached_property
     def bounded(self) -> Mask:
         """Whether each entry is known only to lie between bounds."""
-        return np.zeros(len(self.values), bool) if self.half is None else self.half.bounded
+        if self.half is None:
+            return np.zeros(len(self.values), bool)
+        return np.isfinite(self.half.lower) | np.isfinite(self.half.upper)
 
     @cached_property
     def within(self) -> str:
@@ -130,23 +127,6 @@ class TableColumn:
         return replace(self, values=self.values[rows], half=None)
 
 
-def columns_of_model(encoder: FrameEncoder | None, values: Real, names: Sequence[str]) -> tuple[TableColumn, ...]:
-    """The columns behind the features of a model, N x P in the user's units; without an encoder each is a number."""
-    if encoder is None:
-        return tuple(TableColumn(name, "number", values[:, j], features=(j, j + 1)) for j, name in enumerate(names))
-    columns, start = [], 0
-    for code, block in encoder.by_column(values.astype(float)):
-        where = start, start + len(code.features)
-        if code.kind == "number":
-            columns.append(TableColumn(code.name, code.kind, block[:, 0], features=where))
-        else:
-            nearest = np.abs(block - np.array(code.places)).argmin(axis=1) if code.places else block.argmax(axis=1)
-            positions = np.where(np.isnan(block[:, 0]), np.nan, nearest)
-            columns.append(TableColumn(code.name, code.kind, positions, code.spelling, where))
-        start = where[1]
-    return tuple(columns)
-
-
 #: Maximum number of levels named in the description of a column.
 NAMED_LEVELS = 6
 
@@ -185,19 +165,30 @@ class TableOrigin:
         """The columns of a file, with its own numbers and levels."""
         read, known = tuple(_of_file(reading, column) for column in reading.columns), reading.labels_column
         markers = {each.name: each.markers for each in read}
-        columns, start = [], 0
-        for column, code in zip(reading.used, encoder.columns, strict=True):
-            where = start, start + len(code.features)
+        columns = []
+        for column, where in zip(reading.used, encoder.bounds, strict=True):
             numbers = () if column.categories else _numbers(markers[column.name])
             columns.append(TableColumn(column.name, str(column.kind), column.values, column.categories, where, numbers))
-            start = where[1]
         return cls(tuple(columns), read, None if known is None else (known, reading.cells[known]))
 
     @classmethod
     def of_model(cls, encoder: FrameEncoder | None, values: Real, names: Sequence[str]) -> TableOrigin:
         """The columns of a frame or an array, all of which were used; `values` and `names` are those of features."""
-        columns = columns_of_model(encoder, values, names)
-        return cls(columns, tuple(map(_in_memory, columns)))
+        if encoder is None:
+            columns = [TableColumn(name, "number", values[:, j], features=(j, j + 1)) for j, name in enumerate(names)]
+        else:
+            blocks = zip(encoder.by_column(values.astype(float)), encoder.bounds, strict=True)
+            columns = [_decoded(code, block, where) for (code, block), where in blocks]
+        return cls(tuple(columns), tuple(map(_in_memory, columns)))
+
+
+def _decoded(code: ColumnCode, block: Real, where: tuple[int, int]) -> TableColumn:
+    """The column behind its features in the user's units, which are at `where` among all features."""
+    if code.kind == "number":
+        return TableColumn(code.name, code.kind, block[:, 0], features=where)
+    nearest = np.abs(block - np.array(code.places)).argmin(axis=1) if code.places else block.argmax(axis=1)
+    positions = np.where(np.isnan(block[:, 0]), np.nan, nearest)
+    return TableColumn(code.name, code.kind, positions, code.spelling, where)
 
 
 def _of_file(reading: Reading, column: Column) -> ColumnRead:
@@ -306,9 +297,7 @@ def _even_bins(seen: Real, distinct: Real) -> tuple[Real, float]:
     if not low < high:
         low, high = distinct[0], distinct[-1]
     held = seen[(seen >= low) & (seen <= high)]
-    number = min(max(len(np.histogram_bin_edges(held, "sturges")) - 1, 8), MOST_BINS)
-    if len(held) > 200:
-        number = MOST_BINS
+    number = MOST_BINS if len(held) > 200 else min(max(len(np.histogram_bin_edges(held, "sturges")) - 1, 8), MOST_BINS)
     edges = np.linspace(low, high, number + 1)
     sizes = np.abs(held[held != 0])
     soft = float(np.quantile(sizes, SOFT_QUANTILE)) if len(sizes) else 0.0

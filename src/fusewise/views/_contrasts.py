@@ -360,17 +360,17 @@ class Contrasts(PlainRecord):
     n_rows: int
 
 
-def contrasts_of(found: Findings, most_columns: int = MOST_COLUMNS, most_rows: int = MOST_ROWS) -> Contrasts:
+def contrasts_of(found: Findings) -> Contrasts:
     """Compare every cluster with all other rows (other clusters and outliers), in each column of the table."""
     n = len(found.labels)
-    rows: Any = slice(None) if n <= most_rows else np.sort(np.random.default_rng(0).choice(n, most_rows, replace=False))
+    rows: Any = slice(None) if n <= MOST_ROWS else np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
     columns, labels = [column.placed().taken(rows) for column in found.columns], found.labels[rows]
     shares, p_values = importances_of(columns, labels)
     corrected = holm(p_values)
     least, centers = 1 if found.rows else LEAST_VALUES, found.shown(found.centers)
     listed, raw = [], []
     for at, j in enumerate(np.argsort(-shares, kind="stable").tolist()):
-        column, compared = columns[j], at < most_columns
+        column, compared = columns[j], at < MOST_COLUMNS
         missing = 1 - float(column.seen.mean()) if len(column.values) else 0.0
         bins = bins_of(column, least) if compared else ColumnBins()
         about = ColumnImportance(j, column.name, column.kind, float(shares[j]), float(corrected[j]), missing, bins)

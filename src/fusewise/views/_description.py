@@ -114,9 +114,9 @@ def how_sure(found: Findings, option: str = "n_clusters=") -> HowSure:
     )
 
 
-def description_text(found: Findings, notes: Sequence[str], option: str = "--n-clusters ") -> str:
+def description_text(found: Findings, notes: Sequence[str]) -> str:
     """The description as a text file, with the columns, what was left out and why, and the notes."""
-    described = Description.of(found, option)
+    described = Description.of(found, "--n-clusters ")
     lines = [*described.lines(), "", "Columns:"]
     for column in described.columns:
         not_used = "left out: " if column.role == "left out" else ""

@@ -18,12 +18,12 @@ from fusewise.observations import BoundedEntries, Entries
 from fusewise.support import InputError
 from fusewise.views._certainty import KnownLabels, compare_labels
 from fusewise.views._columns import HalfKnown, TableColumn, TableOrigin
-from fusewise.views._contrasts import LEAST_VALUES, Contrasts, contrasts_of
+from fusewise.views._contrasts import LEAST_VALUES, contrasts_of
 from fusewise.views._layouts import Plane, fit_plane
-from fusewise.views._profile import Missingness, ObservedCenters, Profile, compare_missingness, profile_of
-from fusewise.views._rules import ClusterRule, rules_of
-from fusewise.views._sentences import ClusterDescription, describe_clusters
-from fusewise.views._trees import Trail, read_trail
+from fusewise.views._profile import ObservedCenters, compare_missingness, profile_of
+from fusewise.views._rules import rules_of
+from fusewise.views._sentences import describe_clusters
+from fusewise.views._trees import read_trail
 
 #: Maximum number of rows drawn; longer tables are sampled, with rows of every cluster.
 MOST_DRAWN = 20_000
@@ -112,8 +112,7 @@ class Findings:
     @property
     def n_outliers(self) -> int:
         """Number of rows in no cluster, but for those with nothing observed."""
-        outside = self.labels < 0
-        return int(np.count_nonzero(outside)) - int(np.count_nonzero(outside[self.blank]))
+        return int(np.count_nonzero(np.delete(self.labels, self.blank) < 0))
 
     @cached_property
     def looked_at(self) -> Index:
@@ -139,39 +138,17 @@ class Findings:
         return self.plane.project(self.completed)
 
     @cached_property
-    def trail(self) -> Trail:
-        """The sequence of partitions from single rows to one group."""
-        return read_trail(self)
-
-    @cached_property
-    def contrasts(self) -> Contrasts:
-        """Each cluster compared with the other rows."""
-        return contrasts_of(self)
-
-    @cached_property
-    def missingness(self) -> Missingness:
-        """The missing values of the clusters compared."""
-        return compare_missingness(self)
-
-    @cached_property
-    def profile(self) -> Profile:
-        """Each cluster against the other rows by feature."""
-        return profile_of(self)
-
-    @cached_property
     def observed(self) -> ObservedCenters:
         """Means and medians of the observed values of each cluster."""
         return ObservedCenters.of(self.values, self.labels, self.n_clusters)
 
-    @cached_property
-    def rules(self) -> tuple[ClusterRule, ...]:
-        """A decision rule for each cluster."""
-        return rules_of(self)
-
-    @cached_property
-    def described(self) -> tuple[ClusterDescription, ...]:
-        """Each cluster in words: the same everywhere."""
-        return describe_clusters(self)
+    # each is computed when it is first asked for
+    trail = cached_property(read_trail)
+    contrasts = cached_property(contrasts_of)
+    missingness = cached_property(compare_missingness)
+    profile = cached_property(profile_of)
+    rules = cached_property(rules_of)
+    described = cached_property(describe_clusters)
 
     @cached_property
     def known(self) -> KnownLabels | None:
@@ -216,7 +193,9 @@ def read_findings(
     n, p = entries.shape
     rows = _words("names", names, n) or tuple(map(str, range(n)))
     encoder = getattr(model, "encoder_", None)
-    columns = _words("feature_names", feature_names, p) or _column_names(model, entries)
+    known = getattr(model, "feature_names_in_", entries.feature_names) if encoder is None else encoder.features
+    known = [f"x{j}" for j in range(p)] if known is None else known
+    columns = _words("feature_names", feature_names, p) or tuple(map(str, known))
     shift, scale = (np.zeros(p), np.ones(p)) if encoder is None else encoder.units
     fractions = np.zeros(p, bool) if encoder is None else encoder.shares
     drawn = _sample(model, np.flatnonzero(entries.row_counts > 0), most_drawn)
@@ -274,7 +253,7 @@ def _half_known(entries: Entries, column: TableColumn, shift: Real, scale: Real)
     if isinstance(entries, BoundedEntries):
         low, high = (end[:, j] * scale[j] + shift[j] for end in (entries.low, entries.high))
     half = HalfKnown(np.where(column.seen, errors, 0.0), low, high)
-    return half if half.error.any() or half.bounded.any() else None
+    return half if half.error.any() or np.isfinite([low, high]).any() else None
 
 
 def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
@@ -283,12 +262,6 @@ def _words(what: str, given: Any, length: int) -> tuple[str, ...]:
     if given is not None and len(words) != length:
         raise InputError(f"{what} has {len(words)} entries, but the model was fitted to {length}")
     return words
-
-
-def _column_names(model: Any, entries: Entries) -> tuple[str, ...]:
-    encoder = getattr(model, "encoder_", None)
-    known = getattr(model, "feature_names_in_", entries.feature_names) if encoder is None else encoder.features
-    return tuple(f"x{j}" for j in range(entries.shape[1])) if known is None else tuple(map(str, known))
 
 
 def _sample(model: Any, seen: Index, most: int) -> Index:

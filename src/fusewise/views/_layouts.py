@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 from scipy.spatial import cKDTree
 from sklearn.decomposition import PCA
@@ -102,15 +101,11 @@ def _moved(places: Real, graph: coo_array, random: np.random.Generator) -> Real:
     sums = csr_array((graph.data * NEIGHBOURS / 4, (heads, np.arange(len(heads)))), shape=(n, len(heads)))
     for k in range(STEPS):
         away = places[tails] - places[heads]
-        moves = np.asarray(sums @ (away * (2 / (1 + _squares(away)))[:, None]))
+        moves = np.asarray(sums @ (away * (2 / (1 + np.square(away).sum(axis=1, keepdims=True)))))
         for _ in range(DRAWN):
             away = places - places[random.permutation(n)]
-            squares = _squares(away)
-            push = away * (2 / ((0.05 + squares) * (1 + squares)))[:, None]
+            squares = np.square(away).sum(axis=1, keepdims=True)
+            push = away * (2 / ((0.05 + squares) * (1 + squares)))
             moves += np.clip(push, -LONGEST, LONGEST)
         places = places + RATE * (1 - k / STEPS) * np.clip(moves, -LONGEST, LONGEST)
     return places
-
-
-def _squares(away: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.asarray(np.square(away).sum(axis=1))

@@ -103,5 +103,5 @@ def tile(images: Array, columns: int) -> Array:
     """Arrange images in a grid with `columns` columns; the last row is padded with black."""
     missing = -len(images) % columns
     padded = np.concatenate([images, np.zeros((missing, *images.shape[1:]), images.dtype)])
-    rows = padded.reshape(-1, columns, *images.shape[1:])
-    return np.concatenate([np.concatenate(list(row), axis=1) for row in rows], axis=0)
+    height, width = images.shape[1:]
+    return padded.reshape(-1, columns, height, width).swapaxes(1, 2).reshape(-1, columns * width)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fusewise.automatic import Alternative
-from fusewise.kernels import Index, Labels, Mask, Real
+from fusewise.kernels import Index, Labels, Real
 from fusewise.support import finite_json
 from fusewise.tables import numbers_like
 from fusewise.views._colours import COLOURS, OUTLIER, SYMBOLS
@@ -49,11 +49,6 @@ def packed_whole(array: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:
     low, high = array.min(initial=0), array.max(initial=0)
     kind = "u1" if low >= 0 and high < 2**8 else "i2" if low >= -(2**15) and high < 2**15 else "i4"
     return packed(array, kind)
-
-
-def packed_bits(mask: Mask) -> dict[str, Any]:
-    """Encode truth values in a bit each, the first in the highest bit of the first byte."""
-    return packed(np.packbits(mask.ravel()), "u1")
 
 
 def to_json(data: Any) -> str:
@@ -188,7 +183,7 @@ def _columns_shown(found: Findings) -> list[int]:
 def _rows(found: Findings) -> dict[str, Any]:
     """Names and cells of the drawn rows; of wide tables only the columns that separate the clusters best."""
     if not found.rows:
-        empty = {"names": [], "columns": [], "observed": packed_bits(np.zeros(0, bool)), "telling": [], "hidden": 0}
+        empty = {"names": [], "columns": [], "observed": packed([], "u1"), "telling": [], "hidden": 0}
         return empty | {"confidence": None}
     order, kept = [column.position for column in found.contrasts.columns], _columns_shown(found)
     columns, expected = [found.columns[j] for j in kept], found.shown(found.completed)
@@ -196,7 +191,7 @@ def _rows(found: Findings) -> dict[str, Any]:
     return {
         "names": [found.names[i] for i in found.drawn],
         "columns": [packed_column(column, expected[:, slice(*column.features)], found.drawn) for column in columns],
-        "observed": packed_bits(np.column_stack([column.seen[found.drawn] for column in columns])),
+        "observed": packed(np.packbits(np.column_stack([column.seen[found.drawn] for column in columns])), "u1"),
         "telling": [place[position] for position in order if position in place],
         "hidden": len(order) - len(kept),
         "confidence": None if found.confidence is None else packed(found.confidence[found.drawn], "f4"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -131,22 +131,19 @@ class FusionMapDisplay(_Display):
     labels: Labels
     shares: Real
 
+    _size: ClassVar = 6.0, 4.6
+
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or on new axes."""
         found = read_findings(estimator)
-        display = cls(
+        return cls(
             points=found.points,
             ends=found.plane.project(found.fused),
             centers=found.plane.project(found.centers),
             labels=found.labels[found.drawn],
             shares=found.plane.shares,
-        )
-        return display.plot(ax=ax)
-
-    @property
-    def _size(self) -> tuple[float, float]:
-        return 6.0, 4.6
+        ).plot(ax=ax)
 
     def _draw(self, ax: Any) -> dict[str, list[Any]]:
         from matplotlib.collections import LineCollection
@@ -222,14 +219,13 @@ class ClusterMapDisplay(_Display):
         """
         found = read_findings(estimator, names=names, feature_names=feature_names, most_drawn=most_rows)
         rows, profile = found.drawn[tree_order(found)], profile_of(found, most_features)
-        display = cls(
+        return cls(
             cells=standardised(profile.values)[rows],
             rows=rows,
             names=[found.names[row] for row in rows],
             labels=found.labels[rows],
             features=profile.names,
-        )
-        return display.plot(ax=ax)
+        ).plot(ax=ax)
 
     @property
     def _size(self) -> tuple[float, float]:
@@ -307,13 +303,12 @@ class ProfileDisplay(_Display):
         if not found.n_clusters:
             raise InputError("every row is an outlier: there is no cluster to draw")
         profile = profile_of(found, most)
-        display = cls(
+        return cls(
             effects=profile.effects,
             telling=profile.telling,
             features=profile.names,
             sizes=found.sizes.tolist(),
-        )
-        return display.plot(ax=ax)
+        ).plot(ax=ax)
 
     @property
     def _size(self) -> tuple[float, float]:
@@ -346,14 +341,12 @@ class MissingnessDisplay(_Display):
 
     missing: Missingness
 
+    _size: ClassVar = 6.0, 4.2
+
     @classmethod
     def from_estimator(cls, estimator: Any, *, feature_names: Sequence[Any] | None = None, ax: Any = None) -> Self:
         """Plot `estimator`, a fitted ``FusionClustering``, on `ax` or new axes; `feature_names` replace its own."""
         return cls(missing=compare_missingness(read_findings(estimator, feature_names=feature_names))).plot(ax=ax)
-
-    @property
-    def _size(self) -> tuple[float, float]:
-        return 6.0, 4.2
 
     def _draw(self, ax: Any) -> dict[str, list[Any]]:
         missing, starred = self.missing, set(self.missing.differing.tolist())
@@ -397,14 +390,13 @@ class FusionPathDisplay(_Display):
         trail = read_findings(estimator).trail
         if trail.chosen is None:
             raise InputError("the model was fitted at a given lam: it has no path to draw")
-        display = cls(
+        return cls(
             groups=np.array([step.n_groups for step in trail.steps], dtype=float),
             lams=np.array([step.lam for step in trail.steps]),
             criteria=np.array([step.criterion for step in trail.steps]),
             chosen=trail.chosen,
             criterion_name=trail.criterion_name.split(":")[0],
-        )
-        return display.plot(ax=ax)
+        ).plot(ax=ax)
 
     def _draw(self, ax: Any) -> dict[str, list[Any]]:
         steps, look = np.arange(len(self.groups)), {"markersize": 4, "linewidth": 1.3}

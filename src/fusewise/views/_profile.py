@@ -80,7 +80,9 @@ def profile_of(found: Findings, most: int = MOST_FEATURES) -> Profile:
         n_columns += 1
     table = np.column_stack(values) if values else np.zeros((len(found.labels), 0))
     effects = _effects(table, found.labels, found.n_clusters)
-    order = _side_by_side(effects)
+    order = np.arange(len(names))
+    if len(effects) and len(names) > 2:
+        order = leaves_list(linkage(np.nan_to_num(effects).T, "average", optimal_ordering=True)).astype(np.intp)
     return Profile(
         tuple(names[j] for j in order), table[:, order], effects[:, order], np.array(telling)[order], n_columns
     )
@@ -112,13 +114,6 @@ def _effects(values: Real, labels: Labels, n_clusters: int) -> Real:
     with np.errstate(invalid="ignore", divide="ignore"):
         delta = (2 * sums - n * (n + 1)) / (n * others) - 1
     return np.where(usable, delta, np.nan)
-
-
-def _side_by_side(effects: Real) -> Index:
-    """An order of the columns in which similar ones are adjacent."""
-    if effects.shape[1] < 3 or not len(effects):
-        return np.arange(effects.shape[1])
-    return leaves_list(linkage(np.nan_to_num(effects).T, "average", optimal_ordering=True)).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)

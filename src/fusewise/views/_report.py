@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,17 @@ from fusewise.views._payload import partitions_of, payload, to_json
 MOST_CLUSTERS, MOST_COLUMNS = 12, 30
 #: Maximum number of columns in the table of a cluster, and in the table of important columns.
 MOST_LINES, MOST_IMPORTANT = 20, 200
+
+
+def _lines(found: Findings, k: int) -> list[dict[str, Any]]:
+    """The columns of a cluster that set it apart most."""
+    contrasts = found.contrasts.clusters[k][:MOST_LINES]
+    return [_line(contrast, found) for contrast in contrasts if found.rows or contrast.effect]
+
+
+def _observed(found: Findings, k: int) -> str:
+    """The share of the values of a cluster that were observed."""
+    return f"{found.seen[found.labels == k].mean():.0%}" if found.sizes[k] else "–"
 
 
 def _line(contrast: Contrast, found: Findings) -> dict[str, Any]:
@@ -72,89 +83,6 @@ SCRIPTS = (
 )  # fmt: skip
 STYLES = ("style.css", "paper.css")
 WEB = files("fusewise.views") / "web"
-
-
-def render(found: Findings, *, title: str, file: str, command: str | None = None, table: str | None = None) -> str:
-    """Render the whole page.
-
-    The code that reproduces it writes `file`, or is `command`; rules as SQL and files saved from the page are named
-    after `table`, or the file.
-    """
-    try:
-        import jinja2
-        from markupsafe import Markup as markup
-    except ImportError as error:
-        raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
-    option = "--n-clusters " if command else "n_clusters="
-    partitions, guarantee = partitions_of(found), guarantee_of(found)
-    data = payload(partitions, guarantee.curve, table or PurePath(file).stem)
-    # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_ours),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["readable"] = readable
-    environment.globals |= {"colour": colour, "symbol": lambda k: SYMBOLS[shape(k)]}
-    return str(
-        environment.get_template("page.html").render(
-            title=title,
-            headline=words.headline(found),
-            lead=words.lead(found, option),
-            limits=words.limits(found),
-            remarks=words.remarks(found),
-            drawn=words.drawn_sentences(found),
-            has_rows=found.rows,
-            least_rows=LEAST_VALUES,
-            most_clusters=MOST_CLUSTERS,
-            most_columns=MOST_COLUMNS,
-            partitions=[_words(partition) for partition in partitions],
-            has_second_map=len(data["maps"]) > 1,
-            is_sampled=len(found.drawn) < len(found.labels) - len(found.blank),
-            n_drawn=len(found.drawn),
-            table_named=found.rows and data["table"]["named"],
-            has_joins=found.rows and bool(data["table"]["joins"]["shape"][0]),
-            sure=how_sure(found, option),
-            uncertain=UNCERTAIN,
-            known=found.known,
-            trail=found.trail,
-            path_sentences=words.path_sentences(found),
-            guarantee=guarantee,
-            has_missing=not found.seen.all(),
-            n_columns=len(found.columns),
-            has_numbers=any(column.kind == "number" for column in found.columns),
-            columns_read=found.origin.read,
-            convergence=convergence(found),
-            settings=settings(found),
-            versions=versions(),
-            rerun=command or rerun(found, file),
-            data=markup(to_json(data)),
-            style=markup("\n".join(map(_ours, STYLES))),
-            script=markup("\n".join(map(_ours, SCRIPTS))),
-        )
-    )
-
-
-def _words(found: Findings) -> dict[str, Any]:
-    """What the template says about a partition."""
-    contrasts = found.contrasts
-    return {
-        "n_clusters": found.n_clusters,
-        "described": found.described,
-        "confidence": [cluster_confidence(found, k) for k in range(found.n_clusters)],
-        "observed": [f"{found.seen[found.labels == k].mean():.0%}" if n else "–" for k, n in enumerate(found.sizes)],
-        "lines": [[_line(c, found) for c in of[:MOST_LINES] if found.rows or c.effect] for of in contrasts.clusters],
-        "n_contrasts": list(map(len, contrasts.clusters)),
-        "has_confidence": found.confidence is not None,
-        "outliers": found.n_outliers,
-        "profile_sentences": words.profile_sentences(found, drawn=True),
-        "important": contrasts.columns[:MOST_IMPORTANT],
-        "missing_sentences": words.missing_sentences(found),
-        "missing_columns": words.missing_columns(found),
-        "map_size": words.map_size(found),
-    }
 
 
 def _ours(name: str) -> str:
@@ -215,7 +143,50 @@ def write_page(
     found: Findings, path: Path, *, title: str | None = None, command: str | None = None, table: str | None = None
 ) -> None:
     """Write findings to a page; see ``write_report``. Files saved from it are named after `table`, or the page."""
-    page = render(found, title=title or "Clustering report", file=path.name, command=command, table=table)
+    try:
+        import jinja2
+        from markupsafe import Markup as markup
+    except ImportError as error:
+        raise ImportError('the report needs Jinja2: pip install "fusewise[report]"') from error
+    option = "--n-clusters " if command else "n_clusters="
+    partitions, (guarantee, curve) = partitions_of(found), guarantee_of(found)
+    data = payload(partitions, curve, table or path.stem)
+    # The template escapes everything from the user's table; only package files and JSON without "<" are marked safe.
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_ours),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["readable"] = readable
+    environment.globals |= {"colour": colour, "symbol": lambda k: SYMBOLS[shape(k)], "words": words}
+    environment.globals |= {"confidence": cluster_confidence, "observed": _observed, "lines_of": _lines}
+    page = environment.get_template("page.html").render(
+        title=title or "Clustering report",
+        found=found,
+        partitions=partitions,
+        option=option,
+        least_rows=LEAST_VALUES,
+        most_clusters=MOST_CLUSTERS,
+        most_columns=MOST_COLUMNS,
+        most_important=MOST_IMPORTANT,
+        has_second_map=len(data["maps"]) > 1,
+        tree=data["table"],
+        sure=how_sure(found, option),
+        uncertain=UNCERTAIN,
+        guarantee=guarantee,
+        curve=curve,
+        has_missing=not found.seen.all(),
+        has_numbers=any(column.kind == "number" for column in found.columns),
+        convergence=convergence(found),
+        settings=settings(found),
+        versions=versions(),
+        rerun=command or rerun(found, path.name),
+        data=markup(to_json(data)),
+        style=markup("\n".join(map(_ours, STYLES))),
+        script=markup("\n".join(map(_ours, SCRIPTS))),
+    )
     write_whole(path, page.encode(errors="replace"))  # file names need not be valid Unicode
 
 
@@ -246,7 +217,10 @@ def convergence(found: Findings) -> list[str]:
 def settings(found: Findings) -> list[tuple[str, str]]:
     """The parameters of the model, and the values used for those left to the library."""
     model = found.model
-    asked = [(name, _value(value)) for name, value in model.get_params(deep=False).items()]
+    asked = [
+        (name, f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) else repr(value))
+        for name, value in model.get_params(deep=False).items()
+    ]
     if isinstance(found.path, Choice):
         return [*asked, ("rank used", str(model.rank_)), ("noise level", readable(model.noise_))]
     used = [
@@ -276,11 +250,6 @@ def rerun(found: Findings, file: str) -> str:
     return f"{lines}\n\nmodel = {model!r}.fit(X)\nmodel.report({file!r})"
 
 
-def _value(value: Any) -> str:
-    """A parameter as Python code; arrays are given only by their shape."""
-    return f"<array of shape {value.shape}>" if isinstance(value, np.ndarray) else repr(value)
-
-
 #: Maximum number of rows whose pairs are measured: more would take longer than the fit.
 MOST_MEASURED = 1_500
 #: Maximum number of entries compared over all pairs; wide tables are measured on fewer rows.
@@ -289,24 +258,20 @@ MOST_WORK = 1e8
 FRACTIONS = np.linspace(0.05, 1, 20).round(2)
 
 
-class MeasuredGuarantee(NamedTuple):
-    """The guarantee in words, and pairs (observed fraction, guaranteed probability) if any is above 0."""
+def guarantee_of(found: Findings) -> tuple[list[str], list[tuple[float, float]]]:
+    """The guarantee in words, and pairs (observed fraction, guaranteed probability) if any is above 0.
 
-    sentences: list[str]
-    curve: tuple[tuple[float, float], ...] = ()
-
-
-def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> MeasuredGuarantee:
-    """Measure the clusters in the model's units, on a sample of the rows if there are many."""
+    The clusters are measured in the model's units, on a sample of the rows if there are many.
+    """
     inside = np.flatnonzero(found.labels >= 0)
     if not len(inside):
-        return MeasuredGuarantee(["No row is in a cluster, so there is no recovery guarantee."])
-    most = min(most_measured, int(np.sqrt(MOST_WORK / found.values.shape[1])))
+        return ["No row is in a cluster, so there is no recovery guarantee."], []
+    most = min(MOST_MEASURED, int(np.sqrt(MOST_WORK / found.values.shape[1])))
     rows = inside if len(inside) <= most else np.sort(np.random.default_rng(0).choice(inside, most, replace=False))
     try:
         geometry = ClusterGeometry.from_data(found.values[rows] / found.unit, found.labels[rows])
     except ValueError as error:
-        return MeasuredGuarantee([f"No recovery guarantee can be computed: {error}."])
+        return [f"No recovery guarantee can be computed: {error}."], []
     sizes = tuple(int(n) for n in found.sizes[np.unique(found.labels[rows])])
     geometry = replace(geometry, sizes=sizes, observed=float(found.seen[inside].mean()))
     result, sentences = promise(geometry), []
@@ -323,4 +288,4 @@ def guarantee_of(found: Findings, most_measured: int = MOST_MEASURED) -> Measure
         )
     chances = np.atleast_1d(success_probability(geometry, FRACTIONS))
     drawn = geometry.n_clusters > 1 and chances.any()
-    return MeasuredGuarantee(sentences, tuple(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else ())
+    return sentences, list(zip(FRACTIONS.tolist(), chances.tolist(), strict=True)) if drawn else []

@@ -249,19 +249,13 @@ def observed_words(share: float) -> str:
 def lead(found: Findings, option: str) -> list[str]:
     """What must be known before anything else: that the number of clusters, or a cluster itself, is not sure."""
     number = number_sentence(found, option)
-    return [*([number] if found.n_clusters == 1 or "not sure" in number else []), *_not_stable(found)]
-
-
-def _not_stable(found: Findings) -> list[str]:
-    """Which clusters were not found again in random parts of the rows."""
-    judged = found.stability
+    said, judged = [number] if found.n_clusters == 1 or "not sure" in number else [], found.stability
     loose = [] if judged is None else [k for k, grade in enumerate(judged.grades) if grade == "not stable"]
-    if not loose:
-        return []
-    which = f"Cluster {loose[0]} is" if len(loose) == 1 else f"Clusters {number_ranges(loose)} are"
-    if len(loose) == found.n_clusters > 1:
-        which = "The clusters are"
-    return [f"{which} not stable: fits to random parts of the rows find others."]
+    if loose:
+        which = f"Cluster {loose[0]} is" if len(loose) == 1 else f"Clusters {number_ranges(loose)} are"
+        which = "The clusters are" if len(loose) == found.n_clusters > 1 else which
+        said.append(f"{which} not stable: fits to random parts of the rows find others.")
+    return said
 
 
 def remarks(found: Findings) -> list[str]:
@@ -389,12 +383,7 @@ def path_sentences(found: Findings) -> list[str]:
 
 def number_ranges(numbers: Sequence[int]) -> str:
     """Increasing numbers as ranges: "2 to 4, 7 and 9"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
     words = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
     return in_series([word for of in words for word in of])
 

@@ -94,21 +94,19 @@ def _along_tree(found: Findings, choice: Choice) -> Trail:
     """The candidates of the default method, coarsest last, preceded by finer cuts of the tree."""
     # A row may have been looked at several times, by its weight: the first stands for all.
     _, where, rows = np.intersect1d(found.looked_at, found.drawn, return_indices=True)
-    finest_first, chosen = choice.partitions[::-1], len(choice.partitions) - 1 - choice.chosen
+    finest_first = choice.partitions[::-1]
     lams = join_heights(choice.tree, finest_first)
-    steps = [_step(np.full(len(rows), -1), 0.0, np.nan)]
-    steps += [_step(labels[where], lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
-    for k, (labels, lam, criterion) in enumerate(zip(finest_first, lams, choice.criteria[::-1], strict=True)):
-        shown = found.labels[found.drawn][rows] if k == chosen else None
-        steps.append(_step(labels[where], lam, criterion, shown))
+    parts: list[tuple[Labels, float, float]] = [(np.full(choice.tree.n_points, -1), 0.0, np.nan)]
+    parts += [(labels, lam, np.nan) for labels, lam in _cuts_below(choice.tree, lams)]
+    parts += zip(finest_first, lams, choice.criteria[::-1], strict=True)
+    steps = []
+    for labels, lam, criterion in parts:
+        partition = _numbered(labels[where])
+        steps.append(Step(partition, partition, float(lam), float(criterion)))
+    chosen = len(steps) - 1 - choice.chosen
+    steps[chosen] = steps[chosen]._replace(labels=_numbered(found.labels[found.drawn][rows]))
     name = "criterion: how well the partition explains the observed entries"
-    return Trail(tuple(steps), rows, len(steps) - 1 - choice.chosen, name)
-
-
-def _step(partition: Labels, lam: float, criterion: float, shown: Labels | None = None) -> Step:
-    """A step; `shown` are the labels of the result, if it is that of the result."""
-    partition = _numbered(partition)
-    return Step(partition, partition if shown is None else _numbered(shown), float(lam), float(criterion))
+    return Trail(tuple(steps), rows, chosen, name)
 
 
 def _numbered(labels: Labels) -> Labels:

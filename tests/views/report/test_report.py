@@ -143,9 +143,9 @@ def test_guarantee_is_that_of_the_theory():
     """On complete data all rows are measured, and the curve is success_probability."""
     X = np.repeat([[-1.0] * 30, [1.0] * 30], 20, axis=0) + np.random.default_rng(0).uniform(-0.1, 0.1, (40, 30))
     found = read_findings(FusionClustering().fit(X))
-    guarantee = guarantee_of(found)
+    sentences, curve = guarantee_of(found)
     geometry = ClusterGeometry.from_data(X / X.std(axis=0), found.labels)
-    assert not any("sample" in said for said in guarantee.sentences)
-    assert guarantee.curve
-    for fraction, chance in guarantee.curve:
+    assert not any("sample" in said for said in sentences)
+    assert curve
+    for fraction, chance in curve:
         assert chance == pytest.approx(float(success_probability(geometry, fraction)))
