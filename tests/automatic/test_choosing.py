@@ -238,5 +238,14 @@ class TestUncorrelatedColumns:
             assert adjusted_rand_score(truth, chosen(X, **told)[1]) > 0.95
 
     def test_there_are_none_in_noise(self):
-        X, _ = self.scores(1, 300, 20, apart=0)
-        assert chosen(X)[0].n_clusters == 1
+        for n_rows, n_columns in ((300, 20), (32, 30)):
+            X, _ = self.scores(1, n_rows, n_columns, apart=0)
+            assert chosen(X)[0].n_clusters == 1
+
+
+def test_a_coin_beside_many_clusters_changes_none():
+    X, truth = make_blobs(1200, 8, centers=40, center_box=(-20, 20), random_state=0)
+    coin = np.random.default_rng(0).integers(2, size=(1200, 1))
+    labels = [chosen(table)[1] for table in (X, np.hstack([X, coin]))]
+    assert adjusted_rand_score(truth, labels[0]) > 0.99
+    assert adjusted_rand_score(*labels) > 0.99

@@ -56,8 +56,8 @@ from fusewise.support import counted
 #: Dimensions searched first, and at most. A table with no more columns than the latter is also searched in all its
 #: dimensions.
 RANK, LARGEST_RANK = 6, 12
-#: All dimensions of so many columns are searched if no axis has twice the variance of the others; the inverses of all
-#: patterns of missing values are that much work at most.
+#: All dimensions of so many columns are searched if no axis has twice the variance of the others, and if inverting a
+#: matrix for each pattern of missing values takes no more than so many products.
 MOST_ALIKE, MOST_INVERTED = 50, 100_000_000
 #: Numbers of classes up to this one are all compared; of larger ones some.
 EVERY = 12
@@ -319,9 +319,9 @@ def axes_alike(search: TreeSearch, found: Searched) -> Searched:
     as good as others, and a few of them show nothing.
     """
     subspace, columns = found.placed.subspace, search.n_columns
-    work = columns**3 * found.placed.rows.evidence.precision.shape[2]
-    if not LARGEST_RANK < columns <= min(MOST_ALIKE, search.most) or work > MOST_INVERTED:
-        return found
+    n_rows, work = search.sample.shape[0], columns**3 * found.placed.rows.evidence.precision.shape[2]
+    if not LARGEST_RANK < columns <= min(MOST_ALIKE, n_rows // 2) or work > MOST_INVERTED:
+        return found  # with hardly more rows than columns noise would be cut
     if search.for_classes or search.hints or subspace.variances.max() >= subspace.noise:
         return found
     other = search(columns)
