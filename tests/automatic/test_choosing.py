@@ -238,9 +238,9 @@ class TestUncorrelatedColumns:
             assert adjusted_rand_score(truth, chosen(X, **told)[1]) > 0.95
 
     def test_there_are_none_in_noise(self):
-        for n_rows, n_columns in ((300, 20), (32, 30)):
-            X, _ = self.scores(1, n_rows, n_columns, apart=0)
-            assert chosen(X)[0].n_clusters == 1
+        for n_rows, n_columns, seed in ((300, 20, 0), (52, 50, 0), (52, 50, 1), (52, 50, 3)):
+            noise = np.random.default_rng(seed).standard_normal((n_rows, n_columns + 5))
+            assert chosen(PCA(n_columns, whiten=True).fit_transform(noise))[0].n_clusters == 1
 
 
 def test_a_coin_beside_many_clusters_changes_none():
